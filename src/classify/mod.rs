@@ -1,0 +1,80 @@
+//! Segments to operation classes.
+//!
+//! Duty: say what each command would do, from data tables, and where the text cannot show it ([`Opacity`]).
+//! Danger: a missed class is a question that is never asked; the jail bounds what that can cost.
+
+pub mod op;
+
+pub use op::{Op, OpClass, OpSet, Subject};
+
+use crate::shell::{Span, Trust};
+
+/// Why what will run cannot be seen from the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opacity {
+    /// Stable snake-case code, e.g. `interpreter`, `build_tool`, `unknown_program`, `dynamic_verb`, `environment`.
+    pub code: &'static str,
+    /// One plain clause for a person (`python -c runs code that the text cannot show`).
+    pub reason: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// One segment with all that policy needs to know of it.
+///
+/// Wrappers are unwrapped (`sudo`, `xargs`, `sh -c` …): the inner command gives the ops; both argvs are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassifiedSegment {
+    /// The program's base name after unwrapping; empty for bare assignments and redirects.
+    pub program: String,
+    /// The words before unwrapping, unknown words as `\u{fffd}` (which no rule can match).
+    pub raw: Vec<String>,
+    /// The words after unwrapping to the fixed point, equal to `raw` without a wrapper.
+    pub argv: Vec<String>,
+    /// The canonical prefix (`git commit`, `docker compose up`): verb and positionals by arity, flags dropped.
+    pub prefix: Vec<String>,
+    /// The operations, each class at least once.
+    pub ops: Vec<Op>,
+    /// The set of their classes.
+    pub classes: OpSet,
+    /// Set when what runs cannot be seen from the text.
+    pub opaque: Option<Opacity>,
+    /// Does what its classes say and no more (cat, grep, git status): the jail may narrow to them.
+    pub closed: bool,
+    /// Has no effect of its own: `true`, `date`, `tr` as a filter, `--version` of a known program.
+    pub pure: bool,
+    /// A pure filter of its standard input (`head`, `sort`, `grep x` without operands): needs no tool in a pipe.
+    pub stdin_filter: bool,
+    /// A shell builtin without effect outside this shell (`cd`, `echo`, `export`, `true`) or a bare assignment.
+    pub effect_free: bool,
+    /// The program is git itself.
+    pub git: bool,
+    /// A wrapper or interpreter stands in front or is the program: never the subject of an allow rule.
+    pub indirect: bool,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// The five shapes that nothing overrides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catastrophe {
+    /// Which: `remove_root` (`/`), `remove_root_glob` (`/*`), `remove_tilde`, `remove_home`, `fork_bomb`.
+    pub shape: &'static str,
+    /// Where.
+    pub span: Span,
+}
+
+/// All that classification says of one command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classification {
+    /// Every segment.
+    pub segments: Vec<ClassifiedSegment>,
+    /// The union of their classes.
+    pub classes: OpSet,
+    /// Whether the parse may be relied on.
+    pub trust: Trust,
+    /// Set when any part is opaque.
+    pub opaque: Option<Opacity>,
+    /// Set when a catastrophic shape was found, by a path independent of the parse.
+    pub catastrophe: Option<Catastrophe>,
+}

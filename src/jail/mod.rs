@@ -1,0 +1,7 @@
+//! `SandboxSpec` to kernel steps to a running, confined command.
+//!
+//! Danger: any failure on the way ends in [`Failure`](crate::diagnostic::Diagnostic) and exit 125, never in a weaker run.
+
+pub mod outcome;
+
+pub use outcome::{Achieved, Captured, Exit, Level, Outcome};

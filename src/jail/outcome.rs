@@ -1,0 +1,84 @@
+//! What a jailed command did, as seen from outside.
+
+use std::time::Duration;
+
+/// How much of the namespaces this host gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Landlock and seccomp without namespaces.
+    LandlockOnly,
+    /// User, mount, PID and IPC namespaces, Landlock and seccomp.
+    Full,
+}
+
+/// How a protection was achieved; each word is a different promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Achieved {
+    /// The kernel refuses the act.
+    Prevented,
+    /// The act is found after the run and undone or reported.
+    Detected,
+    /// Not had on this host.
+    Degraded,
+    /// Not asked for.
+    Off,
+}
+
+/// How the command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It returned this code.
+    Code(u8),
+    /// A signal ended it.
+    Signal(i32),
+    /// The wall clock ran out and the tree was killed.
+    Timeout,
+    /// The program was not found (127) or could not be executed (126).
+    NotStarted {
+        /// 127 or 126.
+        code: u8,
+        /// The errno of execve.
+        errno: i32,
+    },
+}
+
+/// A captured stream: all of it, or head and tail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// The last bytes, when some in between were dropped.
+    pub tail: Vec<u8>,
+    /// How many bytes the command wrote in all.
+    pub total: u64,
+}
+
+impl Captured {
+    /// How many bytes are not kept.
+    pub fn dropped(&self) -> u64 {
+        self.total.saturating_sub(self.head.len() as u64).saturating_sub(self.tail.len() as u64)
+    }
+}
+
+/// What the jail was and what the command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub exit: Exit,
+    /// From the start of the command to the death of its tree.
+    pub duration: Duration,
+    /// Time swbox needed before the command's exec.
+    pub setup: Duration,
+    /// The level in force.
+    pub level: Level,
+    /// Each protection and how it was achieved.
+    pub protections: Vec<(crate::profile::Protection, Achieved)>,
+    /// What was asked for and not had, with the reason (`no-throwaway: …`).
+    pub degraded: Vec<String>,
+    /// Captured output, when asked for.
+    pub output: Option<(Captured, Captured)>,
+    /// Protected names that appeared and were moved away (then the run is 125).
+    pub quarantined: Vec<std::path::PathBuf>,
+}

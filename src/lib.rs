@@ -1,0 +1,12 @@
+//! swbox: a drop-in `bash` for AI agents and CI in which a state machine decides what phase the work is in and the
+//! Linux kernel holds every command to the rights of that phase.
+//!
+//! The way of one command: text → [`shell`] → [`classify`] → [`policy`] → [`profile`] → [`jail`]. Everything left of
+//! `jail::launch` is pure: no files, clock, environment or threads.
+
+pub mod classify;
+pub mod diagnostic;
+pub mod jail;
+pub mod policy;
+pub mod profile;
+pub mod shell;

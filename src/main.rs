@@ -1,0 +1,3 @@
+//! The `swbox` program.
+
+fn main() {}
