@@ -10,3 +10,4 @@ pub mod jail;
 pub mod policy;
 pub mod profile;
 pub mod shell;
+pub mod sys;

@@ -1,0 +1,233 @@
+//! `SandboxSpec` and `Host` to the exact steps of one launch, as data. Pure: no files, clock or environment.
+//!
+//! Danger: what is not in the plan is not done. `explain` prints this very value and the supervisor predicts with it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::outcome::{Achieved, Level};
+use crate::profile::{Limits, Protection};
+
+/// What a Landlock rule allows beneath a path, in the groups that swbox grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(transparent)]
+pub struct Access(u8);
+
+impl Access {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// Open files for reading.
+    pub const READ_FILE: Self = Self(1);
+    /// List directories.
+    pub const READ_DIR: Self = Self(1 << 1);
+    /// Execute files.
+    pub const EXECUTE: Self = Self(1 << 2);
+    /// Open files for writing, truncate.
+    pub const WRITE_FILE: Self = Self(1 << 3);
+    /// Create entries (never device nodes).
+    pub const MAKE: Self = Self(1 << 4);
+    /// Remove entries.
+    pub const REMOVE: Self = Self(1 << 5);
+    /// Rename and link across directories.
+    pub const REFER: Self = Self(1 << 6);
+    /// ioctl on device files.
+    pub const IOCTL_DEV: Self = Self(1 << 7);
+    /// List and read.
+    pub const READ: Self = Self::READ_FILE.with(Self::READ_DIR);
+    /// Everything that changes a tree.
+    pub const CHANGE: Self = Self::WRITE_FILE.with(Self::MAKE).with(Self::REMOVE).with(Self::REFER);
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether nothing is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// One Landlock rule: a path as seen inside, and what is allowed beneath it. A path that does not exist is skipped.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Grant {
+    /// Absolute path inside the jail.
+    pub path: PathBuf,
+    /// What is allowed on it and beneath it.
+    pub access: Access,
+}
+
+/// The Landlock domain of the command.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LandlockPlan {
+    /// The ABI to use: the kernel's, or a lower one that a test forces.
+    pub abi: u32,
+    /// The rights that the domain handles: at the full level the mounts hold reads and exec, so only changes are handled.
+    pub handled: Access,
+    /// Whether truncate is handled as well (Landlock-only; at the full level read-only mounts hold it).
+    pub handle_truncate: bool,
+    /// The rules.
+    pub grants: Vec<Grant>,
+    /// Scope abstract unix sockets (ABI 6).
+    pub scope_abstract: bool,
+    /// Scope signals (ABI 6).
+    pub scope_signals: bool,
+    /// Forbid TCP bind and connect altogether (ABI 4); the socket filter is the first wall.
+    pub no_tcp: bool,
+    /// Standard streams that are regular files may be reopened by name (`> /dev/stdout`) with the mode they have.
+    pub stdio: bool,
+}
+
+/// Which sockets the command may create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sockets {
+    /// No `socket()` at all; `socketpair(AF_UNIX)` stays.
+    None,
+    /// AF_UNIX only.
+    Unix,
+    /// AF_UNIX and TCP, UDP over IPv4 and IPv6 (whose reach a network namespace or the host decides), route netlink.
+    Ip,
+}
+
+/// What the seccomp filter has to hold beside the list that is closed always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct FilterSpec {
+    /// Sockets.
+    pub sockets: Sockets,
+    /// chmod, chown, utimes, xattr, inode flags answer EPERM (Landlock-only read states; mounts hold it at the full level).
+    pub deny_metadata: bool,
+}
+
+/// How the workspace is seen inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum View {
+    /// Names can be listed, contents cannot be read.
+    Names,
+    /// Read-only.
+    ReadOnly,
+    /// Writes go into a layer that vanishes; read-only where the host cannot have one.
+    ThrowAway,
+    /// Writable in place.
+    Writable,
+}
+
+/// One step in building the root, in order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "step")]
+pub enum Step {
+    /// A private directory on the scratch tmpfs.
+    Dir {
+        /// Where.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A symbolic link on the scratch tmpfs.
+    Symlink {
+        /// Where.
+        path: PathBuf,
+        /// Its text.
+        target: PathBuf,
+    },
+    /// A tree of the host at its own path; a symbolic link is made again and its target bound.
+    Bind {
+        /// Where, on the host and inside.
+        path: PathBuf,
+        /// Stays writable.
+        writable: bool,
+        /// Programs may be executed from it.
+        exec: bool,
+        /// May be absent.
+        optional: bool,
+    },
+    /// A device node of the host.
+    Device {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// An own `/proc`, read-only.
+    Proc,
+    /// The host's `/proc`, read-only, where a fresh one is refused.
+    HostProc,
+    /// An own `/dev/pts` with `/dev/ptmx`.
+    Pts,
+    /// The workspace, by its descriptor.
+    Workspace {
+        /// How it is seen.
+        view: View,
+    },
+    /// The git directories of the workspace.
+    Git {
+        /// Writable but for their executable parts, or wholly read-only.
+        writable: bool,
+    },
+    /// A name below the workspace that is read-only where it exists.
+    Protect {
+        /// Relative to the workspace.
+        name: PathBuf,
+    },
+    /// A host file or directory replaced by an unreadable stub where it is visible.
+    Secret {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A small file made for the command.
+    File {
+        /// Where.
+        path: PathBuf,
+        /// Its bytes.
+        #[serde(skip)]
+        bytes: Vec<u8>,
+    },
+}
+
+/// The namespaces of the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Namespaces {
+    /// User, mount and IPC: the full level.
+    pub user: bool,
+    /// PID.
+    pub pid: bool,
+    /// Network, with its loopback up.
+    pub net: bool,
+}
+
+/// One launch as data.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct JailPlan {
+    /// The level that these steps give.
+    pub level: Level,
+    /// The command; never empty.
+    pub argv: Vec<OsString>,
+    /// Its whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Where it starts.
+    pub cwd: PathBuf,
+    /// The workspace on the host.
+    pub workspace: PathBuf,
+    /// Namespaces to make.
+    pub namespaces: Namespaces,
+    /// How the root is built; empty without a mount namespace.
+    pub steps: Vec<Step>,
+    /// The Landlock domain.
+    pub landlock: LandlockPlan,
+    /// The seccomp filter.
+    pub filter: FilterSpec,
+    /// Limits.
+    pub limits: Limits,
+    /// Each protection and how it will be achieved.
+    pub protections: Vec<(Protection, Achieved)>,
+    /// What was asked for and cannot be had at this level.
+    pub degraded: Vec<String>,
+    /// What to do where the host refuses the namespaces of this plan: a lesser plan, or nothing (then it is an error).
+    pub fallback: Option<Box<JailPlan>>,
+}

@@ -1,0 +1,6 @@
+//! All `unsafe` of swbox: thin, typed wrappers of system calls that rustix and nix do not have.
+//!
+//! Danger: each wrapper does exactly one call and returns its errno; policy and fallbacks live with the callers.
+
+pub mod landlock;
+pub mod seccomp;
