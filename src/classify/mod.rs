@@ -3,7 +3,15 @@
 //! Duty: say what each command would do, from data tables, and where the text cannot show it ([`Opacity`]).
 //! Danger: a missed class is a question that is never asked; the jail bounds what that can cost.
 
+pub mod commands;
+pub mod findings;
 pub mod op;
+pub mod opacity;
+pub mod options;
+pub mod path;
+pub mod registry;
+pub mod spec;
+pub mod sql;
 
 pub use op::{Op, OpClass, OpSet, Subject};
 

@@ -1,0 +1,8 @@
+//! What swbox knows of programs: one file a family, each a `ROWS` table. How to add a row: [`spec`](super::spec).
+
+pub mod text;
+
+use super::spec::Row;
+
+/// Every family. A program stands in one row only (a test holds this).
+pub static FAMILIES: &[&[Row]] = &[text::ROWS];
