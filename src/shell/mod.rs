@@ -31,6 +31,9 @@ pub enum Trust {
 pub struct Script {
     /// Every command found, in source order; for an untrusted script those seen so far (forbid rules still look at them).
     pub segments: Vec<Segment>,
+    /// Names of the functions that the script defines, in source order; such a name as a verb runs the bodies reported with
+    /// [`Context::in_function`], not the program of that name.
+    pub functions: Vec<String>,
     /// Whether this is all that bash would run.
     pub trust: Trust,
     /// A construct whose effect cannot be seen from the text although the parse is sound (`${x@P}`, `test -v 'a[…]'`).
