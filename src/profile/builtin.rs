@@ -1,0 +1,73 @@
+//! The profiles that come with swbox: `profiles/*.toml`, compiled in by `build.rs`.
+
+use super::model::Profile;
+use crate::diagnostic::Diagnostic;
+
+/// A profile of `profiles/`.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    /// The file's stem.
+    pub name: &'static str,
+    /// It applies when one of these exists at the workspace's root.
+    pub files: &'static [&'static str],
+    /// It applies when one of these variables is set.
+    pub variables: &'static [&'static str],
+    json: &'static str,
+    /// The commented file.
+    pub text: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
+
+/// All built-in profiles, by name.
+pub fn all() -> &'static [Builtin] {
+    BUILTIN
+}
+
+/// The built-in profile `name`.
+pub fn find(name: &str) -> Option<&'static Builtin> {
+    BUILTIN.iter().find(|builtin| builtin.name == name)
+}
+
+impl Builtin {
+    /// The profile as data.
+    ///
+    /// # Errors
+    /// Never for a released binary: a test reads them all.
+    pub fn profile(&self) -> Result<Profile, Diagnostic> {
+        serde_json::from_str(self.json).map_err(|error| {
+            Diagnostic::new("profile_syntax", format!("built-in profile {}: {error}", self.name))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_is_sound_in_both_forms() {
+        let names: Vec<_> = all().iter().map(|builtin| builtin.name).collect();
+        assert_eq!(names, ["base", "c", "ci", "go", "java", "node", "python", "rust"]);
+        for builtin in all() {
+            let text = Profile::from_toml(builtin.text, std::path::Path::new(builtin.name)).unwrap();
+            assert_eq!(builtin.profile().unwrap(), text, "{}", builtin.name);
+            assert!(!text.description.is_empty() && builtin.text.starts_with('#'), "{}", builtin.name);
+            assert!(text.network.hosts.is_empty(), "{}: profiles ship no hosts", builtin.name);
+            assert!(text.binds.writable.is_empty(), "{}: profiles ship no writable trees", builtin.name);
+            assert!(text.credentials.is_empty(), "{}: profiles grant no credentials", builtin.name);
+            if builtin.name != "base" {
+                assert!(!builtin.files.is_empty() || !builtin.variables.is_empty(), "{}", builtin.name);
+                assert!(text.protections.is_empty(), "{}: the base asks for protections", builtin.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_base_asks_for_every_protection() {
+        use super::super::spec::Protection;
+        let base = find("base").unwrap().profile().unwrap();
+        assert_eq!(base.protections.len(), 12);
+        assert!(base.protections.contains_key(&Protection::Secrets));
+    }
+}

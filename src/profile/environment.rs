@@ -1,0 +1,120 @@
+//! The command's whole environment: an allow-list of the caller's, what the profile and the state set, and a PATH
+//! of directories that the command cannot write.
+//!
+//! Danger: one variable too many (`LD_PRELOAD`, `BASH_ENV`, `GIT_SSH_COMMAND`, a token) is code or a secret inside.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::model::Profile;
+use super::resolve::{HostFacts, Task};
+use super::value::Anchors;
+use crate::policy::{Rights, WorkspaceRight};
+
+/// The environment of a command.
+pub(super) fn environment(
+    profile: &Profile,
+    facts: &HostFacts,
+    task: &Task<'_>,
+    anchors: &Anchors<'_>,
+    executable: &[PathBuf],
+) -> BTreeMap<OsString, OsString> {
+    let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
+    let rules = &profile.environment;
+    let granted: Vec<&str> = profile
+        .credentials
+        .values()
+        .filter(|credential| credential.grant)
+        .flat_map(|credential| credential.variables.iter().map(|name| name.0.as_str()))
+        .collect();
+    for (name, value) in &facts.env {
+        let kept = rules.keep.iter().any(|pattern| pattern.matches(name))
+            && !rules.drop.iter().any(|pattern| pattern.matches(name));
+        if kept || granted.iter().any(|granted| name == granted) {
+            env.insert(name.clone(), value.clone());
+        }
+    }
+    for (name, value) in &rules.set {
+        env.insert(name.0.clone().into(), expand(value, facts));
+    }
+    if !facts.stdin_is_terminal {
+        for (name, value) in &rules.unattended {
+            env.insert(name.0.clone().into(), expand(value, facts));
+        }
+    }
+    if task.executes {
+        for (name, directory) in &profile.caches {
+            env.insert(name.0.clone().into(), facts.cache.join(&directory.0).into_os_string());
+        }
+    }
+    env.insert("HOME".into(), facts.home.clone().into_os_string());
+    env.insert("PWD".into(), task.cwd.as_os_str().to_owned());
+    env.insert("SHELL".into(), "/bin/bash".into());
+    env.insert("PATH".into(), search_path(profile, task, anchors, executable));
+    for (name, value) in task.env_overrides {
+        env.insert(name.into(), value.into());
+    }
+    env.retain(|name, _| !task.blocked_env.iter().any(|blocked| names(blocked, name)));
+    env
+}
+
+/// A state's `blocked_env` entry: a name, or a beginning with `*`.
+fn names(blocked: &str, name: &OsStr) -> bool {
+    match blocked.strip_suffix('*') {
+        Some(start) => name.as_bytes().starts_with(start.as_bytes()),
+        None => name == blocked,
+    }
+}
+
+fn expand(value: &str, facts: &HostFacts) -> OsString {
+    match value.strip_prefix("~/") {
+        Some(rest) => facts.home.join(rest).into_os_string(),
+        None => value.into(),
+    }
+}
+
+/// The caller's directories that lie in a visible place where programs may run, then the system's.
+fn search_path(
+    profile: &Profile,
+    task: &Task<'_>,
+    anchors: &Anchors<'_>,
+    executable: &[PathBuf],
+) -> OsString {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut add = |path: PathBuf| {
+        // A colon cannot be written in PATH.
+        if !path.as_os_str().as_bytes().contains(&b':') && !found.contains(&path) {
+            found.push(path);
+        }
+    };
+    let from_workspace = task.executes && may_search_workspace(task.rights);
+    let callers = anchors.variable("PATH").unwrap_or_default();
+    for entry in callers.as_bytes().split(|byte| *byte == b':') {
+        let entry = Path::new(OsStr::from_bytes(entry));
+        if !entry.is_absolute() || entry.components().any(|part| part == std::path::Component::ParentDir) {
+            continue;
+        }
+        let in_toolchain = executable.iter().any(|place| entry.starts_with(place));
+        let below = entry.strip_prefix(task.workspace).ok();
+        let in_workspace = below.is_some_and(|below| {
+            from_workspace && profile.path.workspace.iter().any(|allowed| below == allowed.0)
+        });
+        if in_workspace || (below.is_none() && in_toolchain) {
+            add(entry.to_owned());
+        }
+    }
+    for place in &profile.path.system {
+        if let Some(path) = place.resolve(anchors) {
+            add(path);
+        }
+    }
+    let parts: Vec<Vec<u8>> = found.into_iter().map(|path| path.into_os_string().into_vec()).collect();
+    OsString::from_vec(parts.join(&b':'))
+}
+
+/// Git commands never find a program where an earlier command could have put one.
+fn may_search_workspace(rights: &Rights) -> bool {
+    !rights.git_write && rights.workspace >= WorkspaceRight::ThrowAway
+}
