@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::outcome::{Achieved, Level};
+use super::seccomp::FilterSpec;
 use crate::profile::{Limits, Protection};
 
 /// What a Landlock rule allows beneath a path, in the groups that swbox grants.
@@ -83,27 +84,6 @@ pub struct LandlockPlan {
     pub no_tcp: bool,
     /// Standard streams that are regular files may be reopened by name (`> /dev/stdout`) with the mode they have.
     pub stdio: bool,
-}
-
-/// Which sockets the command may create.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sockets {
-    /// No `socket()` at all; `socketpair(AF_UNIX)` stays.
-    None,
-    /// AF_UNIX only.
-    Unix,
-    /// AF_UNIX and TCP, UDP over IPv4 and IPv6 (whose reach a network namespace or the host decides), route netlink.
-    Ip,
-}
-
-/// What the seccomp filter has to hold beside the list that is closed always.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct FilterSpec {
-    /// Sockets.
-    pub sockets: Sockets,
-    /// chmod, chown, utimes, xattr, inode flags answer EPERM (Landlock-only read states; mounts hold it at the full level).
-    pub deny_metadata: bool,
 }
 
 /// How the workspace is seen inside.

@@ -1,0 +1,178 @@
+//! The plan's Landlock domain, made and entered.
+//!
+//! Danger: the domain holds the calling thread and all it starts from then on, for ever, and a right that the ruleset
+//! does not handle is not restricted at all. So the rights are computed from the ABI the plan was made for, each is a
+//! hard requirement of the crate, and anything less than "fully enforced" is an error. Landlock's rules only add
+//! rights beneath a path: nothing can be carved out of a granted tree here, mounts do that.
+//!
+//! At the full level mounts decide what can be read, and the domain then leaves READ_FILE, READ_DIR and TRUNCATE out:
+//! each open asks for the optional TRUNCATE, which walks to the root unless a rule grants it (grep 1.27 × against 1.07 ×).
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
+};
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::outcome::Level;
+use super::plan::{Access, LandlockPlan};
+use crate::diagnostic::Diagnostic;
+
+/// The newest ABI that was run here; what newer kernels add is only asked for by name below.
+pub const TESTED_ABI: u32 = 7;
+
+/// The lowest ABI that can hold the file rights of a level. Below 3, `truncate` empties any file, and below 2 no rename
+/// crosses a directory; at the full level read-only mounts hold the first and the second is only an inconvenience.
+pub const fn needed_abi(level: Level) -> u32 {
+    match level {
+        Level::Full => 1,
+        Level::LandlockOnly => 3,
+    }
+}
+
+/// What the domain restricts, beyond what the plan's rules give back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handled {
+    /// File rights.
+    pub files: BitFlags<AccessFs>,
+    /// TCP bind and connect.
+    pub tcp: bool,
+    /// Abstract unix sockets and signals.
+    pub scopes: BitFlags<Scope>,
+}
+
+/// What the domain of `plan` restricts on a kernel of the plan's ABI. Pure.
+pub fn handled(plan: &LandlockPlan) -> Handled {
+    let known = kernel_rights(plan.abi);
+    let mut files = rights(plan.handled);
+    if plan.handled.contains(Access::MAKE) {
+        // No rule ever grants these: device nodes reach the hardware past the files.
+        files |= make_bitflags!(AccessFs::{ MakeChar | MakeBlock });
+    }
+    if plan.handle_truncate {
+        files |= AccessFs::Truncate;
+    }
+    // Sockets of the host by path: from ABI 9 the domain holds them itself, its own sockets stay reachable.
+    files |= AccessFs::ResolveUnix;
+    let mut scopes = BitFlags::EMPTY;
+    if plan.abi >= 6 {
+        if plan.scope_abstract {
+            scopes |= Scope::AbstractUnixSocket;
+        }
+        if plan.scope_signals {
+            scopes |= Scope::Signal;
+        }
+    }
+    Handled { files: files & known, tcp: plan.no_tcp && plan.abi >= 4, scopes }
+}
+
+/// Makes the domain and enters it; sets `no_new_privs`. Paths are looked up now, in the present root: a path that does
+/// not exist grants nothing. Standard streams keep their mode when they are reopened, if the plan says so.
+pub fn restrict(plan: &LandlockPlan) -> Result<(), Diagnostic> {
+    let handled = handled(plan);
+    if handled.files.is_empty() {
+        return Err(failure(&format!("Landlock ABI {} cannot hold any right of the plan", plan.abi)));
+    }
+    let mut ruleset = create(handled).map_err(|e| failure(&e))?;
+    for grant in &plan.grants {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let found = match rustix::fs::open(&grant.path, flags, Mode::empty()) {
+            Ok(found) => found,
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => continue,
+            Err(e) => return Err(failure(&format!("{}: {e}", grant.path.display()))),
+        };
+        let mut files = rights(grant.access) & handled.files;
+        if plan.handle_truncate && grant.access.contains(Access::WRITE_FILE) {
+            files |= handled.files & AccessFs::Truncate;
+        }
+        add(&mut ruleset, found.as_fd(), files)
+            .map_err(|e| failure(&format!("{}: {e}", grant.path.display())))?;
+    }
+    if plan.stdio {
+        let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+        for stream in [input.as_fd(), output.as_fd(), error.as_fd()] {
+            // A memory file has no place that a rule could name: it then cannot be reopened, which is no weaker.
+            let _ = add(&mut ruleset, stream, stream_rights(stream) & handled.files);
+        }
+    }
+    match ruleset.restrict_self() {
+        Ok(status) if status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs => Ok(()),
+        Ok(status) => Err(failure(&format!("only {:?}", status.ruleset))),
+        Err(e) => Err(failure(&e)),
+    }
+}
+
+fn create(handled: Handled) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset =
+        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(handled.files)?;
+    if handled.tcp {
+        ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+    }
+    if !handled.scopes.is_empty() {
+        ruleset = ruleset.scope(handled.scopes)?;
+    }
+    ruleset.create()
+}
+
+fn add(ruleset: &mut RulesetCreated, at: BorrowedFd<'_>, files: BitFlags<AccessFs>) -> Result<(), String> {
+    let stat = rustix::fs::fstat(at).map_err(|e| e.to_string())?;
+    let files = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => files,
+        _ => files & AccessFs::from_file(ABI::V10),
+    };
+    if files.is_empty() {
+        return Ok(());
+    }
+    ruleset.add_rule(PathBeneath::new(at, files)).map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+/// What a standard stream that is a regular file or a terminal may be reopened for: what its own descriptor can do.
+fn stream_rights(stream: BorrowedFd<'_>) -> BitFlags<AccessFs> {
+    let Ok(stat) = rustix::fs::fstat(stream) else { return BitFlags::EMPTY };
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::CharacterDevice) {
+        return BitFlags::EMPTY;
+    }
+    let Ok(flags) = rustix::fs::fcntl_getfl(stream) else { return BitFlags::EMPTY };
+    let mode = flags & OFlags::ACCMODE;
+    let mut files = make_bitflags!(AccessFs::{ IoctlDev });
+    if mode != OFlags::WRONLY {
+        files |= AccessFs::ReadFile;
+    }
+    if mode != OFlags::RDONLY {
+        files |= AccessFs::WriteFile | AccessFs::Truncate;
+    }
+    files
+}
+
+/// The kernel's rights for swbox's groups, without truncate.
+fn rights(access: Access) -> BitFlags<AccessFs> {
+    let groups = [
+        (Access::READ_FILE, make_bitflags!(AccessFs::{ ReadFile })),
+        (Access::READ_DIR, make_bitflags!(AccessFs::{ ReadDir })),
+        (Access::EXECUTE, make_bitflags!(AccessFs::{ Execute })),
+        (Access::WRITE_FILE, make_bitflags!(AccessFs::{ WriteFile })),
+        (Access::MAKE, make_bitflags!(AccessFs::{ MakeReg | MakeDir | MakeSym | MakeFifo | MakeSock })),
+        (Access::REMOVE, make_bitflags!(AccessFs::{ RemoveFile | RemoveDir })),
+        (Access::REFER, make_bitflags!(AccessFs::{ Refer })),
+        (Access::IOCTL_DEV, make_bitflags!(AccessFs::{ IoctlDev })),
+    ];
+    let granted = groups.into_iter().filter(|(group, _)| access.contains(*group));
+    granted.fold(BitFlags::EMPTY, |all, (_, files)| all | files)
+}
+
+/// The rights that a kernel of this ABI knows.
+fn kernel_rights(abi: u32) -> BitFlags<AccessFs> {
+    AccessFs::from_all(ABI::from(i32::try_from(abi).unwrap_or(i32::MAX)))
+}
+
+fn failure(why: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::new("landlock_failed", format!("the Landlock domain could not be entered: {why}"))
+        .help("`swbox doctor` shows what this host can enforce")
+}
+
+#[cfg(test)]
+mod tests;

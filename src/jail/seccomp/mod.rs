@@ -1,0 +1,57 @@
+//! The system calls that no command gets, as data, compiled to one seccomp program.
+//!
+//! Danger: seccomp sees numbers and registers, never what a pointer points to. No row here judges a path, and none may
+//! ever be answered by reading the memory of the command. What the table does not name is allowed, so a number that
+//! nobody has reviewed ([`rule::Arch::newest`]) answers ENOSYS instead: a new kernel opens nothing.
+//!
+//! Pure: a [`FilterSpec`] goes in, instructions come out; `sys::seccomp` installs them.
+
+mod assemble;
+#[cfg(test)]
+mod interpret;
+pub mod rule;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use rule::{Answer, Arch, Entry};
+
+/// Which sockets the command may create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sockets {
+    /// No `socket()` at all; `socketpair(AF_UNIX)` stays.
+    None,
+    /// AF_UNIX only.
+    Unix,
+    /// AF_UNIX, TCP and UDP over IPv4 and IPv6 (whose reach a network namespace or the host decides), route netlink.
+    Ip,
+}
+
+/// What the filter has to hold beside the rows that are closed always. Each field that asks for more closes more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct FilterSpec {
+    /// Sockets.
+    pub sockets: Sockets,
+    /// chmod, chown, utimes, xattr and inode flags answer EPERM: where no read-only mount holds them.
+    pub deny_metadata: bool,
+    /// The command sees processes that are not its own (no PID namespace): their scheduling and limits are closed.
+    pub shared_processes: bool,
+    /// The command shares System V IPC and message queues with the host (no IPC namespace): they are closed.
+    pub shared_ipc: bool,
+    /// ptrace and process_vm_* among the command's own processes (debuggers, LeakSanitizer).
+    pub debug: bool,
+}
+
+/// The rows that are in force under `spec`, in table order, for `explain` and the documentation.
+pub fn closed(spec: FilterSpec, arch: Arch) -> impl Iterator<Item = &'static Entry> {
+    table::entries().filter(move |entry| entry.number(arch).is_some() && entry.when.holds(spec))
+}
+
+/// The program that holds `spec` on `arch`.
+pub fn compile(spec: FilterSpec, arch: Arch) -> Vec<libc::sock_filter> {
+    let mut rows: Vec<_> =
+        closed(spec, arch).filter_map(|entry| Some((entry.number(arch)?, entry))).collect();
+    rows.sort_unstable_by_key(|(number, _)| *number);
+    assemble::program(&rows, arch)
+}

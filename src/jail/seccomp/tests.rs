@@ -1,0 +1,356 @@
+//! The compiled program equals the table, for every number and class of arguments, on both machines.
+
+use proptest::prelude::*;
+
+use super::interpret::{Call, run};
+use super::rule::{Answer, Arch, Condition, Entry, Test};
+use super::{FilterSpec, Sockets, closed, compile, table};
+
+const ARCHS: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
+
+fn specs() -> Vec<FilterSpec> {
+    let mut list = Vec::new();
+    for sockets in [Sockets::None, Sockets::Unix, Sockets::Ip] {
+        for bits in 0..16_u8 {
+            list.push(FilterSpec {
+                sockets,
+                deny_metadata: bits & 1 != 0,
+                shared_processes: bits & 2 != 0,
+                shared_ipc: bits & 4 != 0,
+                debug: bits & 8 != 0,
+            });
+        }
+    }
+    list
+}
+
+/// What the kernel is to read of a register under a test; written apart from the compiler.
+fn holds(condition: &Condition, arguments: [u64; 6]) -> bool {
+    let value = arguments[usize::from(condition.argument)];
+    let low = value & 0xFFFF_FFFF;
+    match condition.test {
+        Test::Is(wanted) => low == u64::from(wanted),
+        Test::Any(mask) => low & u64::from(mask) > 0,
+        Test::Masked(mask, wanted) => low & u64::from(mask) == u64::from(wanted),
+        Test::Set64 => value > 0,
+    }
+}
+
+fn judge(entry: &Entry, arguments: [u64; 6]) -> Answer {
+    let hit = entry.cases.iter().find(|case| case.all.iter().all(|c| holds(c, arguments)));
+    hit.map_or(entry.otherwise, |case| case.answer)
+}
+
+fn expected(rows: &[&'static Entry], arch: Arch, call: &Call) -> Answer {
+    if call.audit != arch.audit() {
+        return Answer::Kill;
+    }
+    match rows.iter().find(|entry| entry.number(arch) == Some(call.number)) {
+        Some(entry) => judge(entry, call.arguments),
+        None if call.number > arch.newest() => Answer::NoSys,
+        None => Answer::Allow,
+    }
+}
+
+/// Values of a register that can make a difference to the conditions on it.
+fn classes(entry: &Entry, argument: u8) -> Vec<u64> {
+    let mut values = vec![0, u64::MAX, 1 << 32];
+    let conditions = entry.cases.iter().flat_map(|case| case.all).filter(|c| c.argument == argument);
+    for condition in conditions {
+        match condition.test {
+            Test::Is(value) => {
+                let value = u64::from(value);
+                values.extend([value, value | 0xFFFF << 32, value ^ 1, value << 32]);
+            }
+            Test::Any(mask) => {
+                values.extend((0..32).map(|bit| 1 << bit));
+                values.extend([u64::from(mask), u64::from(mask) << 32, !u64::from(mask)]);
+            }
+            Test::Masked(mask, value) => {
+                let (mask, value) = (u64::from(mask), u64::from(value));
+                values.extend([value, value | !mask, value ^ (mask & mask.wrapping_neg()), value << 32]);
+            }
+            Test::Set64 => values.extend([1, 0x8000_0000, 1 << 63]),
+        }
+    }
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Every combination of the classes of the registers that `entry` looks at.
+fn argument_classes(entry: &Entry) -> Vec<[u64; 6]> {
+    let mut all = vec![[0_u64; 6], [u64::MAX; 6]];
+    for argument in 0..6_u8 {
+        let looked_at = entry.cases.iter().flat_map(|case| case.all).any(|c| c.argument == argument);
+        if looked_at {
+            let values = classes(entry, argument);
+            all = all
+                .into_iter()
+                .flat_map(|arguments| {
+                    values.iter().map(move |value| {
+                        let mut next = arguments;
+                        next[usize::from(argument)] = *value;
+                        next
+                    })
+                })
+                .collect();
+        }
+    }
+    all
+}
+
+#[test]
+fn the_program_equals_the_table_for_every_call_and_argument_class() {
+    for arch in ARCHS {
+        for spec in specs() {
+            let program = compile(spec, arch);
+            let rows: Vec<_> = closed(spec, arch).collect();
+            let check = |call: &Call| {
+                let answer = expected(&rows, arch, call);
+                assert_eq!(
+                    run(&program, call).0,
+                    answer.ret(),
+                    "{arch:?} {spec:?} {call:?} wants {answer:?}"
+                );
+            };
+            let high = [1000, 9999, 0x3FFF_FFFF, 0x4000_0000, 0x4000_0002, 0x4000_0101, u32::MAX];
+            for number in (0..=600).chain(high) {
+                check(&Call::native(arch, number, [0; 6]));
+                check(&Call::native(arch, number, [u64::MAX; 6]));
+            }
+            for entry in &rows {
+                let number = entry.number(arch).unwrap();
+                for arguments in argument_classes(entry) {
+                    check(&Call::native(arch, number, arguments));
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_program_equals_the_table_for_any_registers(
+        number in prop_oneof![0_u32..520, any::<u32>()],
+        arguments in any::<[u64; 6]>(),
+        small in any::<[u8; 6]>(),
+        which in 0..48_usize,
+        arm in any::<bool>(),
+        native in 0..8_u8,
+    ) {
+        let arch = ARCHS[usize::from(arm)];
+        let spec = specs()[which];
+        let (program, rows) = (compile(spec, arch), closed(spec, arch).collect::<Vec<_>>());
+        let audit = if native == 0 { ARCHS[usize::from(!arm)].audit() } else { arch.audit() };
+        for arguments in [arguments, small.map(u64::from)] {
+            let call = Call { audit, number, arguments };
+            prop_assert_eq!(run(&program, &call).0, expected(&rows, arch, &call).ret());
+        }
+    }
+}
+
+#[test]
+fn foreign_machines_are_killed_and_unreviewed_numbers_do_not_exist() {
+    for (arch, foreign) in [(Arch::X86_64, 0x4000_0003), (Arch::Aarch64, 0x4000_0028)] {
+        let program = compile(specs()[0], arch);
+        for audit in [foreign, 0, u32::MAX] {
+            let call = Call { audit, number: 20, arguments: [0; 6] };
+            assert_eq!(run(&program, &call).0, libc::SECCOMP_RET_KILL_PROCESS);
+        }
+        // 470 on 6.19 is listns; 0x4000_0002 is x32's open; -1 is a call that a tracer skipped.
+        for number in [470, 548, 0x4000_0002, u32::MAX] {
+            let value = run(&program, &Call::native(arch, number, [0; 6])).0;
+            assert_eq!(value, Answer::NoSys.ret(), "{number:#x}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_one_call_never_overlap_and_each_is_in_force_somewhere() {
+    for arch in ARCHS {
+        for spec in specs() {
+            let mut numbers: Vec<_> = closed(spec, arch).map(|e| (e.number(arch), e.name)).collect();
+            let all = numbers.len();
+            numbers.sort_unstable();
+            numbers.dedup_by_key(|(number, _)| *number);
+            assert_eq!(all, numbers.len(), "two rows for one number: {spec:?}");
+        }
+    }
+    for entry in table::entries() {
+        let somewhere = specs().into_iter().any(|spec| entry.when.holds(spec));
+        assert!(somewhere && (entry.x86_64.is_some() || entry.aarch64.is_some()), "{}", entry.name);
+        assert!(entry.reason.len() > 10, "{} has no reason", entry.name);
+    }
+}
+
+#[test]
+fn no_row_and_no_case_is_redundant() {
+    for entry in table::entries() {
+        let arguments = argument_classes(entry);
+        let closes = arguments.iter().any(|a| judge(entry, *a) != Answer::Allow);
+        assert!(closes, "row {} closes nothing", entry.name);
+        for left_out in 0..entry.cases.len() {
+            let mut cases = entry.cases.to_vec();
+            cases.remove(left_out);
+            let without = Entry { cases: Vec::leak(cases), ..*entry };
+            let matters = arguments.iter().any(|a| judge(entry, *a) != judge(&without, *a));
+            assert!(matters, "case {left_out} of {} changes nothing", entry.name);
+        }
+    }
+}
+
+#[test]
+fn both_machines_have_the_row_unless_the_call_is_one_of_the_old_ones() {
+    let old = [
+        "iopl",
+        "ioperm",
+        "modify_ldt",
+        "uselib",
+        "sysfs",
+        "ustat",
+        "_sysctl",
+        "mknod",
+        "open",
+        "creat",
+        "chmod",
+        "chown",
+        "lchown",
+        "utime",
+        "utimes",
+        "futimesat",
+    ];
+    for entry in table::entries() {
+        assert_eq!(entry.aarch64.is_none(), old.contains(&entry.name), "{}", entry.name);
+        let unified = entry.x86_64.is_some_and(|n| n >= 424) || entry.aarch64.is_some_and(|n| n >= 424);
+        assert!(!unified || entry.x86_64 == entry.aarch64, "{}: numbers from 424 are common", entry.name);
+    }
+}
+
+/// Calls without which ordinary programs do not run, by their x86-64 numbers.
+#[test]
+fn ordinary_calls_stay_open_under_the_strictest_filter() {
+    let strictest = FilterSpec {
+        sockets: Sockets::None,
+        deny_metadata: true,
+        shared_processes: true,
+        shared_ipc: true,
+        debug: false,
+    };
+    let program = compile(strictest, Arch::X86_64);
+    let open = |number: i64, arguments: [u64; 6]| {
+        let call = Call::native(Arch::X86_64, u32::try_from(number).unwrap(), arguments);
+        run(&program, &call).0 == libc::SECCOMP_RET_ALLOW
+    };
+    let whatever = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_mmap,
+        libc::SYS_execve,
+        libc::SYS_execveat,
+        libc::SYS_fork,
+        libc::SYS_vfork,
+        libc::SYS_exit_group,
+        libc::SYS_wait4,
+        libc::SYS_kill,
+        libc::SYS_setresuid,
+        libc::SYS_setresgid,
+        libc::SYS_setuid,
+        libc::SYS_setgid,
+        libc::SYS_setgroups,
+        libc::SYS_openat2,
+        libc::SYS_futex,
+        libc::SYS_rseq,
+        libc::SYS_arch_prctl,
+        libc::SYS_close_range,
+        libc::SYS_rename,
+        libc::SYS_unlinkat,
+        libc::SYS_pipe2,
+        libc::SYS_epoll_pwait2,
+        libc::SYS_memfd_create,
+        libc::SYS_statx,
+        libc::SYS_getrandom,
+        libc::SYS_pidfd_open,
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_faccessat2,
+        libc::SYS_inotify_init1,
+        libc::SYS_copy_file_range,
+        libc::SYS_flock,
+        libc::SYS_mlock,
+        libc::SYS_msync,
+    ];
+    for number in whatever {
+        assert!(open(number, [0; 6]) && open(number, [u64::MAX; 6]), "{number}");
+    }
+    let thread = u64::from(0x003D_0F00_u32); // what pthread_create asks of clone
+    assert!(open(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
+    assert!(open(libc::SYS_clone, [0x1200011, 0, 0, 0, 0, 0]), "fork of the C library");
+    assert!(open(libc::SYS_ioctl, [0, 0x5401, 0, 0, 0, 0]) && open(libc::SYS_ioctl, [0, 0x5413, 0, 0, 0, 0]));
+    assert!(open(libc::SYS_socketpair, [1, 0x80001, 0, 0, 0, 0]));
+    assert!(open(libc::SYS_prlimit64, [0, 7, 0x7FFF_0000_1000, 0, 0, 0]), "own limits");
+    assert!(open(libc::SYS_prlimit64, [4242, 7, 0, 0x7FFF_0000_1000, 0, 0]), "reading the limits of others");
+    assert!(open(libc::SYS_openat, [u64::MAX - 99, 0, 0, 0xDEAD_BEEF, 0, 0]), "no mode without O_CREAT");
+    assert!(open(libc::SYS_openat, [u64::MAX - 99, 0, 0o1101, 0o666, 0, 0]));
+}
+
+#[test]
+fn the_tree_stays_shallow_and_short() {
+    for arch in ARCHS {
+        for spec in specs() {
+            let program = compile(spec, arch);
+            assert!(program.len() <= 420, "{} instructions", program.len());
+            let deepest = (0..470).map(|n| run(&program, &Call::native(arch, n, [0; 6])).1).max().unwrap();
+            assert!(deepest <= 60, "{deepest} steps");
+            let read =
+                run(&program, &Call::native(arch, if arch == Arch::X86_64 { 0 } else { 63 }, [0; 6])).1;
+            assert!(read <= 13, "read takes {read} steps");
+        }
+    }
+}
+
+macro_rules! native_numbers {
+    ($($name:ident)*) => {
+        &[$((stringify!($name), libc::$name)),*]
+    };
+}
+
+/// The C library's numbers for this machine, for every row that it names.
+#[test]
+fn numbers_are_those_of_the_c_library() {
+    let known: &[(&str, i64)] = native_numbers!(
+        SYS_clone SYS_clone3 SYS_unshare SYS_setns SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_open_tree
+        SYS_move_mount SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr SYS_io_uring_setup
+        SYS_io_uring_enter SYS_io_uring_register SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_fanotify_init
+        SYS_seccomp SYS_add_key SYS_request_key SYS_keyctl SYS_init_module SYS_finit_module SYS_delete_module
+        SYS_kexec_load SYS_kexec_file_load SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd
+        SYS_syslog SYS_vhangup SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname
+        SYS_setdomainname SYS_lookup_dcookie SYS_nfsservctl SYS_personality SYS_shmget SYS_shmat SYS_shmctl
+        SYS_semget SYS_semop SYS_semtimedop SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open
+        SYS_mq_unlink SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_kcmp SYS_process_madvise
+        SYS_process_mrelease SYS_pidfd_getfd SYS_prctl SYS_setpriority SYS_ioprio_set SYS_sched_setparam
+        SYS_sched_setscheduler SYS_sched_setattr SYS_sched_setaffinity SYS_migrate_pages SYS_move_pages
+        SYS_prlimit64 SYS_open_by_handle_at SYS_name_to_handle_at SYS_mknodat SYS_openat SYS_fchmod SYS_fchmodat
+        SYS_fchmodat2 SYS_ioctl SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr
+        SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_sendto SYS_sendmsg SYS_sendmmsg
+    );
+    #[cfg(target_arch = "x86_64")]
+    let old: &[(&str, i64)] = native_numbers!(
+        SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_sysfs SYS_ustat SYS__sysctl SYS_mknod SYS_open SYS_creat
+        SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+    );
+    #[cfg(not(target_arch = "x86_64"))]
+    let old: &[(&str, i64)] = &[];
+    // Newer than the C library's list; all of Linux 6.13 to 6.18.
+    let newer = [
+        ("SYS_setxattrat", 463),
+        ("SYS_removexattrat", 466),
+        ("SYS_open_tree_attr", 467),
+        ("SYS_file_setattr", 469),
+    ];
+    for entry in table::entries() {
+        let Some(number) = entry.number(Arch::NATIVE) else { continue };
+        let symbol = format!("SYS_{}", entry.name);
+        let found = known.iter().chain(old).chain(&newer).find(|(name, _)| *name == symbol);
+        assert_eq!(found.map(|(_, n)| *n), Some(i64::from(number)), "{symbol}");
+    }
+}
