@@ -9,6 +9,7 @@
 //! each open asks for the optional TRUNCATE, which walks to the root unless a rule grants it (grep 1.27 × against 1.07 ×).
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
@@ -18,7 +19,6 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use super::outcome::Level;
 use super::plan::{Access, LandlockPlan};
-use crate::diagnostic::Diagnostic;
 
 /// The newest ABI that was run here; what newer kernels add is only asked for by name below.
 pub const TESTED_ABI: u32 = 7;
@@ -29,6 +29,32 @@ pub const fn needed_abi(level: Level) -> u32 {
     match level {
         Level::Full => 1,
         Level::LandlockOnly => 3,
+    }
+}
+
+/// Why the domain was not entered; the command must not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The ABI has none of the rights that the plan wants held.
+    #[error("Landlock ABI {abi} cannot hold any right of the plan")]
+    Nothing {
+        /// The plan's ABI.
+        abi: u32,
+    },
+    /// A path of the plan could not be opened, or not be made a rule.
+    #[error("{}: {}", .0.display(), .1)]
+    Path(PathBuf, String),
+    /// The kernel refused the ruleset.
+    #[error("{0}")]
+    Ruleset(Box<RulesetError>),
+    /// The kernel took less than was asked for.
+    #[error("only {0}")]
+    Partly(String),
+}
+
+impl From<RulesetError> for Error {
+    fn from(error: RulesetError) -> Self {
+        Self::Ruleset(Box::new(error))
     }
 }
 
@@ -70,25 +96,24 @@ pub fn handled(plan: &LandlockPlan) -> Handled {
 
 /// Makes the domain and enters it; sets `no_new_privs`. Paths are looked up now, in the present root: a path that does
 /// not exist grants nothing. Standard streams keep their mode when they are reopened, if the plan says so.
-pub fn restrict(plan: &LandlockPlan) -> Result<(), Diagnostic> {
+pub fn restrict(plan: &LandlockPlan) -> Result<(), Error> {
     let handled = handled(plan);
     if handled.files.is_empty() {
-        return Err(failure(&format!("Landlock ABI {} cannot hold any right of the plan", plan.abi)));
+        return Err(Error::Nothing { abi: plan.abi });
     }
-    let mut ruleset = create(handled).map_err(|e| failure(&e))?;
+    let mut ruleset = create(handled)?;
     for grant in &plan.grants {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let found = match rustix::fs::open(&grant.path, flags, Mode::empty()) {
             Ok(found) => found,
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => continue,
-            Err(e) => return Err(failure(&format!("{}: {e}", grant.path.display()))),
+            Err(e) => return Err(Error::Path(grant.path.clone(), e.to_string())),
         };
         let mut files = rights(grant.access) & handled.files;
         if plan.handle_truncate && grant.access.contains(Access::WRITE_FILE) {
             files |= handled.files & AccessFs::Truncate;
         }
-        add(&mut ruleset, found.as_fd(), files)
-            .map_err(|e| failure(&format!("{}: {e}", grant.path.display())))?;
+        add(&mut ruleset, found.as_fd(), files).map_err(|why| Error::Path(grant.path.clone(), why))?;
     }
     if plan.stdio {
         let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
@@ -99,8 +124,8 @@ pub fn restrict(plan: &LandlockPlan) -> Result<(), Diagnostic> {
     }
     match ruleset.restrict_self() {
         Ok(status) if status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs => Ok(()),
-        Ok(status) => Err(failure(&format!("only {:?}", status.ruleset))),
-        Err(e) => Err(failure(&e)),
+        Ok(status) => Err(Error::Partly(format!("{:?}", status.ruleset))),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -167,11 +192,6 @@ fn rights(access: Access) -> BitFlags<AccessFs> {
 /// The rights that a kernel of this ABI knows.
 fn kernel_rights(abi: u32) -> BitFlags<AccessFs> {
     AccessFs::from_all(ABI::from(i32::try_from(abi).unwrap_or(i32::MAX)))
-}
-
-fn failure(why: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::new("landlock_failed", format!("the Landlock domain could not be entered: {why}"))
-        .help("`swbox doctor` shows what this host can enforce")
 }
 
 #[cfg(test)]
