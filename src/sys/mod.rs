@@ -2,5 +2,6 @@
 //!
 //! Danger: each wrapper does exactly one call and returns its errno; policy and fallbacks live with the callers.
 
+pub mod attempt;
 pub mod landlock;
 pub mod seccomp;

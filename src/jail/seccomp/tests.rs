@@ -354,3 +354,137 @@ fn numbers_are_those_of_the_c_library() {
         assert_eq!(found.map(|(_, n)| *n), Some(i64::from(number)), "{symbol}");
     }
 }
+
+/// The real kernel under the real program. A filter holds the thread that installed it, so each case has its own.
+mod kernel {
+    use super::*;
+    use crate::sys::attempt::{ATTEMPTS, Attempt, attempt};
+
+    fn inside<T: Send>(spec: FilterSpec, act: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                rustix::thread::set_no_new_privs(true).unwrap();
+                crate::sys::seccomp::install(&compile(spec, Arch::NATIVE)).unwrap();
+                act()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    fn strict() -> FilterSpec {
+        FilterSpec {
+            sockets: Sockets::None,
+            deny_metadata: true,
+            shared_processes: true,
+            shared_ipc: true,
+            debug: false,
+        }
+    }
+
+    #[test]
+    fn closed_calls_answer_what_the_table_says() {
+        let answers: Vec<_> = ATTEMPTS
+            .iter()
+            .map(|(name, what)| {
+                (*name, *what, inside(strict(), || attempt(*what).map_err(|e| e.raw_os_error())))
+            })
+            .collect();
+        for (name, what, answer) in answers {
+            let wanted = match what {
+                Attempt::Clone3 | Attempt::Ring | Attempt::Unreviewed => libc::ENOSYS,
+                Attempt::PacketSocket => libc::EAFNOSUPPORT,
+                _ => libc::EPERM,
+            };
+            assert_eq!(answer, Err(Some(wanted)), "{name}");
+        }
+    }
+
+    /// The twin: outside the filter the same calls reach the kernel, so that EPERM above is the filter's doing.
+    #[test]
+    fn the_same_calls_reach_the_kernel_without_the_filter() {
+        let reached = ATTEMPTS.iter().filter(|(_, what)| {
+            // A traced or unshared test thread would not be the same thread; a clone that works would be a copy of it.
+            !matches!(what, Attempt::Trace | Attempt::UserNamespace)
+        });
+        for (name, what) in reached {
+            let answer = std::thread::scope(|s| s.spawn(|| attempt(*what)).join().unwrap());
+            if rustix::process::geteuid().is_root() {
+                let errno = answer.err().and_then(|e| e.raw_os_error());
+                assert!(errno != Some(libc::EPERM) || matches!(what, Attempt::Bpf), "{name}: {errno:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sockets_are_what_the_state_grants() {
+        use std::net::{TcpListener, TcpStream, UdpSocket};
+        use std::os::unix::net::{UnixDatagram, UnixStream};
+        let denied = |e: &std::io::Error| e.raw_os_error() == Some(libc::EPERM);
+        inside(strict(), || {
+            assert!(UdpSocket::bind("127.0.0.1:0").is_err_and(|e| denied(&e)));
+            assert!(TcpListener::bind("[::1]:0").is_err_and(|e| denied(&e)));
+            assert!(UnixDatagram::unbound().is_err_and(|e| denied(&e)));
+            UnixStream::pair().unwrap();
+        });
+        inside(FilterSpec { sockets: Sockets::Unix, ..strict() }, || {
+            UnixDatagram::unbound().unwrap();
+            assert!(UdpSocket::bind("127.0.0.1:0").is_err_and(|e| denied(&e)));
+        });
+        inside(FilterSpec { sockets: Sockets::Ip, ..strict() }, || {
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            TcpStream::connect(server.local_addr().unwrap()).unwrap();
+            UdpSocket::bind("127.0.0.1:0").unwrap();
+            let errno = |what| attempt(what).err().and_then(|e| e.raw_os_error());
+            assert_eq!(errno(Attempt::Multipath), Some(libc::EPROTONOSUPPORT));
+            assert_eq!(errno(Attempt::PacketSocket), Some(libc::EAFNOSUPPORT));
+        });
+    }
+
+    #[test]
+    fn a_file_cannot_be_made_set_id_by_any_of_the_calls_with_a_mode() {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        let path = std::env::temp_dir().join(format!("swbox-set-id-{}", std::process::id()));
+        let open = FilterSpec { deny_metadata: false, ..strict() };
+        inside(open, || {
+            for mode in [0o4755, 0o2755, 0o6755] {
+                let made = std::fs::OpenOptions::new()
+                    .create(true)
+                    .write(true)
+                    .truncate(true)
+                    .mode(mode)
+                    .open(&path);
+                assert_eq!(made.unwrap_err().raw_os_error(), Some(libc::EPERM), "open {mode:o}");
+            }
+            std::fs::write(&path, "x").unwrap();
+            let mode = |bits| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits));
+            assert_eq!(mode(0o4755).unwrap_err().raw_os_error(), Some(libc::EPERM));
+            mode(0o1755).unwrap();
+        });
+        inside(strict(), || {
+            let mode = std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700));
+            assert_eq!(mode.unwrap_err().raw_os_error(), Some(libc::EPERM), "metadata is closed");
+            let times = std::fs::File::open(&path).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH);
+            assert_eq!(times.unwrap_err().raw_os_error(), Some(libc::EPERM));
+        });
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn own_limits_and_scheduling_can_be_set_and_those_of_others_only_in_an_own_process_namespace() {
+        let mut other = std::process::Command::new("/usr/bin/sleep").arg("30").spawn().unwrap();
+        let pid = Some(rustix::process::Pid::from_child(&other));
+        let set = |pid| {
+            let limit = rustix::process::Rlimit { current: Some(100), maximum: Some(100) };
+            rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit).map(drop)
+        };
+        inside(strict(), || {
+            assert_eq!(set(pid), Err(rustix::io::Errno::PERM));
+            rustix::process::getrlimit(rustix::process::Resource::Nofile);
+            rustix::process::setpriority_process(None, 1).unwrap();
+            assert!(rustix::process::setpriority_process(pid, 1).is_err());
+        });
+        inside(FilterSpec { shared_processes: false, ..strict() }, || set(pid).unwrap());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}
