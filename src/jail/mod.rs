@@ -2,13 +2,26 @@
 //!
 //! Danger: any failure on the way ends in [`Failure`](crate::diagnostic::Diagnostic) and exit 125, never in a weaker run.
 
+mod init;
 pub mod landlock;
+mod launch;
+mod limits;
+mod mount;
+mod namespace;
 pub mod outcome;
+mod output;
 pub mod plan;
+mod planner;
 pub mod probe;
+pub mod protection;
+mod report;
 pub mod seccomp;
+mod watch;
 
+pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, Outcome};
+pub use output::Capture;
 pub use plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
+pub use planner::plan;
 pub use probe::{Host, probe};
 pub use seccomp::{FilterSpec, Sockets};

@@ -45,6 +45,12 @@ impl Access {
         Self(self.0 | other.0)
     }
 
+    /// What is in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Whether all of `other` is in it.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -210,4 +216,6 @@ pub struct JailPlan {
     pub degraded: Vec<String>,
     /// What to do where the host refuses the namespaces of this plan: a lesser plan, or nothing (then it is an error).
     pub fallback: Option<Box<JailPlan>>,
+    /// Why there is no lesser plan.
+    pub no_fallback: Option<String>,
 }

@@ -1,7 +1,11 @@
 //! All `unsafe` of swbox: thin, typed wrappers of system calls that rustix and nix do not have.
 //!
-//! Danger: each wrapper does exactly one call and returns its errno; policy and fallbacks live with the callers.
+//! Danger: each wrapper does one thing and returns its errno; policy and fallbacks live with the callers.
 
 pub mod attempt;
 pub mod landlock;
+pub mod mount;
+pub mod net;
+pub mod process;
 pub mod seccomp;
+pub mod signal;

@@ -1,0 +1,167 @@
+//! The first process inside: it sets up the jail around itself, starts the command, reaps, and forwards signals.
+//! With a PID namespace it is pid 1, and its end is the end of everything inside.
+//!
+//! Danger: what it forgets to take away the command has. Every error ends it with a report, before the command runs.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::process::{DumpableBehavior, Signal, WaitOptions};
+
+use super::plan::JailPlan;
+use super::report::{At, Message, SetupError, Stage, now};
+use super::{landlock, limits, mount, namespace};
+use crate::sys::process::{Command, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing};
+use crate::sys::signal::{self, Set};
+
+/// The signal with which the launcher hands over others: its value is the signal, plus [`BROADCAST`].
+pub(super) const FORWARD: i32 = 40;
+
+/// Added to the value of a [`FORWARD`] that is meant for every process inside.
+pub(super) const BROADCAST: i32 = 0x100;
+
+/// Everything the first process inside needs, laid out by the launcher before the clone.
+pub(super) struct Inside<'a> {
+    /// The steps.
+    pub(super) plan: &'a JailPlan,
+    /// What to execute.
+    pub(super) command: &'a Command,
+    /// The seccomp program.
+    pub(super) filter: &'a [libc::sock_filter],
+    /// Where to report.
+    pub(super) pipe: OwnedFd,
+    /// The command's signal mask.
+    pub(super) mask: Set,
+    /// User and group to map.
+    pub(super) ids: (u32, u32),
+    /// Where the command's output goes when it is captured.
+    pub(super) output: Option<(OwnedFd, OwnedFd)>,
+}
+
+/// Runs the command inside; never returns.
+pub(super) fn run(inside: &Inside<'_>) -> ! {
+    if let Err(error) = prepare(inside) {
+        Message::Failed(error).send(inside.pipe.as_fd());
+        exit_now(125);
+    }
+    let code = match start(inside) {
+        Ok((pid, started)) => reap(inside, pid, started),
+        Err(message) => {
+            message.send(inside.pipe.as_fd());
+            125
+        }
+    };
+    exit_now(code)
+}
+
+/// Builds the jail around this process.
+fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
+    let plan = inside.plan;
+    follow_launcher(inside).at(Stage::Parent, &"swbox")?;
+    set_name(c"swbox-init");
+    fresh_session_keyring();
+    let umask = rustix::process::umask(Mode::empty());
+    if plan.namespaces.user {
+        namespace::map_ids(inside.ids.0, inside.ids.1).at(Stage::Maps, &"user and group")?;
+        if plan.namespaces.net {
+            crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
+        }
+        for text in mount::build(plan)? {
+            Message::Degraded(text).send(inside.pipe.as_fd());
+        }
+    }
+    // Memory and environment of this process are copies of swbox's: the command may not look into it.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .at(Stage::Capabilities, &"dumpable")?;
+    namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
+    rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
+    landlock::restrict(&plan.landlock).map_err(|problem| SetupError {
+        stage: Stage::Landlock,
+        errno: 0,
+        detail: problem.to_string(),
+    })?;
+    rustix::process::chdir(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
+    rustix::process::umask(umask);
+    Ok(())
+}
+
+/// Dies with the launcher, also when it is dead already.
+fn follow_launcher(inside: &Inside<'_>) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The launcher holds the only read end: without it the write end is in error.
+    let mut end = [PollFd::new(&inside.pipe, PollFlags::empty())];
+    poll(&mut end, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+    let [end] = end;
+    if end.revents().contains(PollFlags::ERR) {
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    } else {
+        Ok(())
+    }
+}
+
+/// Starts the command; gives its process id and the time of its exec, or what to report.
+fn start(inside: &Inside<'_>) -> Result<(i32, u64), Message> {
+    let mut failure = None;
+    let spawned = spawn_sharing(&mut || {
+        failure = Some(match confine(inside) {
+            Err(error) => Message::Failed(error),
+            Ok(()) => match inside.command.execute() {
+                Err(errno) => Message::NotExecuted { errno },
+                Ok(never) => match never {},
+            },
+        });
+        125
+    });
+    let started = now();
+    match (spawned, failure) {
+        (Err(error), _) => {
+            Err(Message::Failed(SetupError::new(Stage::Fork, &error, "the command's process")))
+        }
+        (Ok(_), Some(message)) => Err(message),
+        (Ok(pid), None) => Ok((pid, started)),
+    }
+}
+
+/// The last steps, in the command's own process: streams, limits, signals, descriptors, seccomp.
+fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
+    if let Some((out, err)) = &inside.output {
+        rustix::stdio::dup2_stdout(out).at(Stage::Descriptors, &"stdout")?;
+        rustix::stdio::dup2_stderr(err).at(Stage::Descriptors, &"stderr")?;
+    }
+    limits::apply(&inside.plan.limits).at(Stage::Limits, &"resource limits")?;
+    for signal in [libc::SIGPIPE, libc::SIGCHLD] {
+        signal::set_default(signal);
+    }
+    inside.mask.apply().at(Stage::Limits, &"signal mask")?;
+    close_from(3).at(Stage::Descriptors, &"inherited descriptors")?;
+    crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")
+}
+
+/// Reaps everything, forwards signals, and ends with the command's first process.
+fn reap(inside: &Inside<'_>, command: i32, started: u64) -> i32 {
+    let awaited = Set::of(&[libc::SIGCHLD, FORWARD]);
+    loop {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED)
+        {
+            if pid.as_raw_nonzero().get() != command {
+                continue;
+            }
+            if let Some(signal) = status.stopping_signal() {
+                Message::Stopped(signal).send(inside.pipe.as_fd());
+                continue;
+            }
+            let status = status.as_raw();
+            Message::Exited { status, started, ended: now() }.send(inside.pipe.as_fd());
+            return 0;
+        }
+        match signal::wait(&awaited) {
+            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) => {
+                let target = if value & BROADCAST == 0 { command } else { -1 };
+                let _ = signal::send(target, value & !BROADCAST);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}

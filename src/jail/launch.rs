@@ -1,0 +1,276 @@
+//! Performing a plan: fork into the jail, watch over the command, report what became of it.
+//!
+//! Danger: only for a single-threaded process (the child of a fork runs ordinary code). A failure before the command's
+//! exec is an error, or the plan's own lesser form; never a weaker run.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{CWD, Mode, OFlags};
+
+use super::init::{self, Inside};
+use super::namespace;
+use super::outcome::{Exit, Outcome};
+use super::output::{Capture, Stream};
+use super::plan::JailPlan;
+use super::report::{self, Message, SetupError, Stage, now};
+use super::seccomp::{self, Arch};
+use super::watch::{Ended, Watch};
+use crate::diagnostic::Diagnostic;
+use crate::sys::process::{Command, Forked, fork_into, single_threaded};
+use crate::sys::signal::Set;
+
+/// Where programs are looked for when the command's environment has no PATH.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Why a launch did not happen.
+enum Failure {
+    /// The host refuses what this plan is made of; a lesser plan may do.
+    Refused(SetupError),
+    /// An error.
+    Fatal(Diagnostic),
+}
+
+/// Runs the command of `plan` and waits until nothing of it is left.
+pub fn launch(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> {
+    if !single_threaded() {
+        return Err(Diagnostic::new(
+            "not_single_threaded",
+            "a jail is launched only by a process with one thread",
+        ));
+    }
+    let mut given_up = Vec::new();
+    let mut current = plan;
+    loop {
+        match attempt(current, capture) {
+            Ok(mut outcome) => {
+                outcome.degraded.splice(0..0, given_up);
+                return Ok(outcome);
+            }
+            Err(Failure::Fatal(diagnostic)) => return Err(diagnostic),
+            Err(Failure::Refused(error)) => {
+                let problem = explain(current, &error);
+                let Some(lesser) = &current.fallback else {
+                    let why = current.no_fallback.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+                    return Err(Diagnostic { message: format!("{}{why}", problem.message), ..problem });
+                };
+                given_up.push(format!("level: {}", problem.message));
+                current = lesser;
+            }
+        }
+    }
+}
+
+/// One try of one plan.
+fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
+    let begun = now();
+    let fatal = |stage: Stage, detail: &str| {
+        let detail = detail.to_owned();
+        move |error: io::Error| Failure::Fatal(explain(plan, &SetupError::new(stage, &error, detail)))
+    };
+    let command = command(plan)?;
+    let filter = seccomp::compile(plan.filter, Arch::NATIVE);
+    let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
+    let (streams, output) = capture_pipes(capture).map_err(fatal(Stage::Descriptors, "output pipes"))?;
+    let before = enter_workspace(&plan.workspace)
+        .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
+    let mask = Set::all().apply().map_err(fatal(Stage::Limits, "signal mask"))?;
+    let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let forked = fork_into(namespace::clone_flags(plan.namespaces));
+    if matches!(forked, Ok(Forked::Child)) {
+        drop(reader);
+        drop(streams);
+        init::run(&Inside { plan, command: &command, filter: &filter, pipe, mask, ids, output });
+    }
+    drop((pipe, output));
+    leave_workspace(before);
+    let result = match forked {
+        Ok(Forked::Parent(child)) => Watch::new(child, reader, streams, plan.limits.timeout)
+            .and_then(Watch::run)
+            .map_err(fatal(Stage::Parent, "watching over the command")),
+        Ok(Forked::Child) => init_returned(),
+        Err(error) => Err(Failure::Refused(SetupError::new(Stage::Fork, &error, "namespaces"))),
+    };
+    // The mask was read a moment ago, so setting it again cannot fail.
+    let _ = mask.apply();
+    outcome(plan, result?, begun)
+}
+
+/// `init::run` does not return; the child never gets here.
+fn init_returned() -> ! {
+    crate::sys::process::exit_now(125)
+}
+
+/// From what was seen of the child to the outcome or the failure.
+fn outcome(plan: &JailPlan, ended: Ended, begun: u64) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome {
+        exit: Exit::Code(0),
+        duration: Duration::ZERO,
+        setup: Duration::from_nanos(now().saturating_sub(begun)),
+        level: plan.level,
+        protections: plan.protections.clone(),
+        degraded: plan.degraded.clone(),
+        output: ended.output,
+        quarantined: Vec::new(),
+    };
+    outcome.degraded.extend(ended.degraded);
+    match ended.last {
+        Some(Message::Failed(error)) if refused(plan, &error) => return Err(Failure::Refused(error)),
+        Some(Message::Failed(error)) => return Err(Failure::Fatal(explain(plan, &error))),
+        Some(Message::NotExecuted { errno }) => {
+            let code = if errno == libc::ENOENT { 127 } else { 126 };
+            outcome.exit = Exit::NotStarted { code, errno };
+        }
+        Some(Message::Exited { status, started, ended: end }) => {
+            outcome.exit = if ended.timed_out { Exit::Timeout } else { exit(status) };
+            outcome.duration = Duration::from_nanos(end.saturating_sub(started));
+            outcome.setup = Duration::from_nanos(started.saturating_sub(begun));
+        }
+        Some(Message::Stopped(_) | Message::Degraded(_)) | None if ended.timed_out => {
+            outcome.exit = Exit::Timeout
+        }
+        Some(Message::Stopped(_) | Message::Degraded(_)) | None => {
+            return Err(Failure::Fatal(Diagnostic::new(
+                "init_died",
+                format!("the jail's first process ended without a report (wait status {:#x})", ended.status),
+            )));
+        }
+    }
+    Ok(outcome)
+}
+
+fn exit(status: i32) -> Exit {
+    if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(u8::try_from(libc::WEXITSTATUS(status) & 0xff).unwrap_or(u8::MAX))
+    }
+}
+
+/// Whether the failure says that the host does not give this plan's namespaces.
+fn refused(plan: &JailPlan, error: &SetupError) -> bool {
+    let denied =
+        matches!(error.errno, libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EINVAL | libc::ENOSPC);
+    plan.namespaces.user
+        && denied
+        && match error.stage {
+            Stage::Maps | Stage::Root | Stage::Network => true,
+            Stage::Proc => plan.namespaces.pid,
+            _ => false,
+        }
+}
+
+/// A failed step as something to tell a person.
+fn explain(plan: &JailPlan, error: &SetupError) -> Diagnostic {
+    let why = if error.errno == 0 {
+        String::new()
+    } else {
+        format!(": {}", io::Error::from_raw_os_error(error.errno))
+    };
+    let diagnostic =
+        Diagnostic::new(error.stage.code(), format!("cannot set up the jail ({}){why}", error.detail));
+    match error.stage {
+        Stage::Fork | Stage::Maps | Stage::Root if plan.namespaces.user => diagnostic.help(
+            "this host refuses user namespaces to this user; `swbox doctor` says what remains possible",
+        ),
+        Stage::Cwd => {
+            diagnostic.help("the working directory must be visible in the jail: inside the workspace")
+        }
+        Stage::Bind => diagnostic.help("mark the bind as optional in the profile, or install what it names"),
+        _ => diagnostic,
+    }
+}
+
+/// The pipes of captured output: what is read here, and what the command writes to.
+#[allow(clippy::type_complexity)]
+fn capture_pipes(capture: Capture) -> io::Result<(Option<(Stream, Stream)>, Option<(OwnedFd, OwnedFd)>)> {
+    let Capture::Keep(limit) = capture else { return Ok((None, None)) };
+    let (out_reader, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let (err_reader, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    Ok((Some((Stream::new(out_reader, limit), Stream::new(err_reader, limit))), Some((out, err))))
+}
+
+/// Makes the workspace the working directory, by a descriptor, so that the child holds it in its own mount namespace.
+/// Gives the former one back.
+fn enter_workspace(workspace: &Path) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let before = rustix::fs::openat(CWD, ".", flags, Mode::empty()).ok();
+    let directory = rustix::fs::openat(CWD, workspace, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    rustix::process::fchdir(directory)?;
+    Ok(before)
+}
+
+fn leave_workspace(before: Option<OwnedFd>) {
+    if let Some(before) = before {
+        // A working directory that was left cannot become unreachable by its descriptor.
+        let _ = rustix::process::fchdir(before.as_fd());
+    }
+}
+
+/// Lays out the command for exec.
+fn command(plan: &JailPlan) -> Result<Command, Failure> {
+    let text = |bytes: Vec<u8>, what: &str| {
+        CString::new(bytes).map_err(|_| {
+            Failure::Fatal(Diagnostic::new("nul_in_argument", format!("{what} contains a NUL byte")))
+        })
+    };
+    let argv =
+        plan.argv.iter().map(|arg| text(arg.as_bytes().to_vec(), "an argument")).collect::<Result<_, _>>()?;
+    let env = plan
+        .env
+        .iter()
+        .map(|(name, value)| {
+            let mut entry = name.as_bytes().to_vec();
+            entry.push(b'=');
+            entry.extend(value.as_bytes());
+            text(entry, "the environment")
+        })
+        .collect::<Result<_, _>>()?;
+    let name = plan.argv.first().map(OsString::as_os_str).unwrap_or_default();
+    let path = plan.env.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    let candidates = candidates(name, path)
+        .into_iter()
+        .map(|candidate| text(candidate.into_vec(), "the program's name"))
+        .collect::<Result<_, _>>()?;
+    Ok(Command::new(candidates, argv, env))
+}
+
+/// The paths under which `name` is tried, by the rules of execvp(3).
+fn candidates(name: &OsStr, path: &OsStr) -> Vec<OsString> {
+    if name.as_bytes().contains(&b'/') {
+        return vec![name.to_owned()];
+    }
+    let directories = path.as_bytes().split(|byte| *byte == b':');
+    directories
+        .map(|directory| {
+            let directory = if directory.is_empty() { b"." } else { directory };
+            let mut candidate = directory.to_vec();
+            candidate.push(b'/');
+            candidate.extend(name.as_bytes());
+            OsString::from_vec(candidate)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_tried_in_each_directory_of_path() {
+        assert_eq!(candidates(OsStr::new("ls"), OsStr::new("/a:/b")), ["/a/ls", "/b/ls"]);
+        assert_eq!(candidates(OsStr::new("ls"), OsStr::new("/a::")), ["/a/ls", "./ls", "./ls"]);
+        assert_eq!(candidates(OsStr::new("./ls"), OsStr::new("/a")), ["./ls"]);
+    }
+
+    #[test]
+    fn wait_statuses_are_read() {
+        assert_eq!(exit(0x300), Exit::Code(3));
+        assert_eq!(exit(9), Exit::Signal(9));
+        assert_eq!(exit(0x80 | 11), Exit::Signal(11));
+    }
+}

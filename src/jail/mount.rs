@@ -1,0 +1,344 @@
+//! Building the root of the command from the plan's steps, and changing to it.
+//!
+//! Runs in the child, inside the new user and mount namespaces. Every target is resolved with the new root as `/`, so
+//! that no link of a host tree leads a mount or a created name out of it.
+//!
+//! Danger: a step that fails must end the launch; a step that is skipped must be one whose absence hides, not shows.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
+};
+
+use super::plan::{JailPlan, Step, View};
+use super::report::{At, SetupError, Stage};
+use crate::sys::mount::{Attributes, set_attributes};
+
+/// What every bind of a host tree loses.
+const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
+
+/// What a mount point has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A directory.
+    Directory,
+    /// Anything else.
+    File,
+}
+
+/// The root under construction.
+pub(super) struct Root {
+    /// The scratch tmpfs as a whole; the command never sees it but through binds of its directories.
+    scratch: OwnedFd,
+    /// The new root: the directory `root` of the scratch, a mount of its own.
+    root: OwnedFd,
+    /// How many things were made on the scratch, for their names.
+    made: u32,
+    /// What had to be given up.
+    pub(super) degraded: Vec<String>,
+}
+
+/// Builds the plan's root and makes it `/` of this process. The working directory must be the workspace.
+pub(super) fn build(plan: &JailPlan) -> Result<Vec<String>, SetupError> {
+    let mut root = Root::new(plan.limits.scratch).at(Stage::Root, &"a tmpfs for the root")?;
+    for step in &plan.steps {
+        root.perform(plan, step)?;
+    }
+    root.enter().at(Stage::Pivot, &"the new root")?;
+    Ok(root.degraded)
+}
+
+impl Root {
+    fn new(size: Option<u64>) -> io::Result<Self> {
+        let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(context.as_fd(), "mode", "0755")?;
+        if let Some(size) = size {
+            fsconfig_set_string(context.as_fd(), "size", size.to_string())?;
+        }
+        fsconfig_create(context.as_fd())?;
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let scratch = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        attach(&scratch, CWD, "/")?;
+        rustix::fs::mkdirat(&scratch, "root", Mode::from_raw_mode(0o755))?;
+        let root = clone_tree(&scratch, "root", false)?;
+        attach(&root, scratch.as_fd(), "root")?;
+        Ok(Self { scratch, root, made: 0, degraded: Vec::new() })
+    }
+
+    /// Changes to the new root and lets go of the old one.
+    fn enter(&self) -> io::Result<()> {
+        rustix::process::fchdir(&self.root)?;
+        rustix::process::pivot_root(".", ".")?;
+        unmount(".", UnmountFlags::DETACH)?;
+        rustix::process::chdir("/")?;
+        Ok(())
+    }
+
+    fn perform(&mut self, plan: &JailPlan, step: &Step) -> Result<(), SetupError> {
+        match step {
+            Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
+            Step::Symlink { path, target } => self.link(path, target).at(Stage::Directory, path),
+            Step::Bind { path, writable, exec, optional } => {
+                match self.bind(plan, path, attributes(*writable, *exec)) {
+                    Err(error) if *optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+                    result => result.at(Stage::Bind, path),
+                }
+            }
+            Step::Device { path } => self.device(path).at(Stage::Device, path),
+            Step::Proc => self.proc(plan).at(Stage::Proc, &"/proc"),
+            Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
+            Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
+            Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
+            Step::Git { .. } => Ok(()),
+            Step::Protect { name } => self.protect(&plan.workspace.join(name)).at(Stage::Protect, name),
+            Step::Secret { path } => self.secret(path).at(Stage::Secret, path),
+            Step::File { path, bytes } => self.file(path, bytes).at(Stage::File, path),
+        }
+    }
+
+    /// Opens what the command would see at `path`.
+    pub(super) fn visible(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat2(
+            &self.root,
+            inside(path),
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
+        )
+    }
+
+    /// The mount point `path`, made with its parents where it does not exist.
+    fn target(&self, path: &Path, kind: Kind) -> rustix::io::Result<OwnedFd> {
+        match self.visible(path) {
+            Err(Errno::NOENT) => {}
+            found => return found,
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
+        let parent = self.target(parent, Kind::Directory)?;
+        match kind {
+            Kind::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755))?,
+            Kind::File => drop(create(&parent, name, 0o444)?),
+        }
+        rustix::fs::openat(&parent, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+    }
+
+    /// Attaches a detached tree at `path`.
+    fn mount(&self, tree: &OwnedFd, path: &Path, kind: Kind) -> io::Result<()> {
+        let target = self.target(path, kind)?;
+        attach_over(tree, &target)
+    }
+
+    fn directory(&mut self, path: &Path, mode: u32) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(mode);
+        if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+            && self.visible(path).is_err()
+        {
+            let parent = self.target(parent, Kind::Directory)?;
+            match rustix::fs::mkdirat(&parent, name, mode) {
+                Ok(()) => return Ok(()),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // Something of the host is there already: the private directory goes over it.
+        let name = self.fresh_name();
+        rustix::fs::mkdirat(&self.scratch, &name, mode)?;
+        let tree = clone_tree(&self.scratch, &name, false)?;
+        self.mount(&tree, path, Kind::Directory)
+    }
+
+    fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::INVAL.into());
+        };
+        let parent = self.target(parent, Kind::Directory)?;
+        match rustix::fs::symlinkat(target, &parent, name) {
+            // Seen through a bind already: the host's own link.
+            Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn bind(&mut self, plan: &JailPlan, path: &Path, attributes: Attributes) -> io::Result<()> {
+        let stat = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => {
+                self.link(path, &rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?)?;
+                let real = path.canonicalize()?;
+                let shown = plan.steps.iter().any(
+                    |step| matches!(step, Step::Bind { path, .. } if path != &real && real.starts_with(path)),
+                );
+                if shown || self.visible(path).is_ok() { Ok(()) } else { self.bind(plan, &real, attributes) }
+            }
+            FileType::Directory => {
+                let tree = clone_tree(CWD, path, true)?;
+                set_attributes(tree.as_fd(), attributes, true)?;
+                self.mount(&tree, path, Kind::Directory)
+            }
+            _ => {
+                let tree = clone_tree(CWD, path, false)?;
+                set_attributes(tree.as_fd(), attributes, false)?;
+                self.mount(&tree, path, Kind::File)
+            }
+        }
+    }
+
+    fn device(&self, path: &Path) -> io::Result<()> {
+        let tree = match clone_tree(CWD, path, false) {
+            Err(Errno::NOENT) => return Ok(()),
+            tree => tree?,
+        };
+        let attributes = Attributes::READ_ONLY.with(Attributes::NO_SUID).with(Attributes::NO_EXEC);
+        set_attributes(tree.as_fd(), attributes, false)?;
+        self.mount(&tree, path, Kind::File)
+    }
+
+    fn proc(&self, _plan: &JailPlan) -> io::Result<()> {
+        let context = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(context.as_fd())?;
+        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        self.mount(&tree, Path::new("/proc"), Kind::Directory)
+    }
+
+    fn host_proc(&self) -> io::Result<()> {
+        let tree = clone_tree(CWD, "/proc", true)?;
+        set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), true)?;
+        self.mount(&tree, Path::new("/proc"), Kind::Directory)
+    }
+
+    fn pts(&self) -> io::Result<()> {
+        let context = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(context.as_fd(), "ptmxmode", "0666")?;
+        fsconfig_set_string(context.as_fd(), "mode", "0620")?;
+        fsconfig_create(context.as_fd())?;
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        self.mount(&tree, Path::new("/dev/pts"), Kind::Directory)
+    }
+
+    fn workspace(&mut self, plan: &JailPlan, view: View) -> io::Result<()> {
+        // By the descriptor that the launcher opened: its working directory, which clone carried into this namespace.
+        let tree = clone_tree(CWD, ".", true)?;
+        let attributes = match view {
+            View::Writable => PLAIN,
+            View::Names | View::ReadOnly | View::ThrowAway => PLAIN.with(Attributes::READ_ONLY),
+        };
+        set_attributes(tree.as_fd(), attributes, true)?;
+        self.mount(&tree, &plan.workspace, Kind::Directory)
+    }
+
+    /// Makes what is at `path` a read-only mount of its own; what is not there is checked after the run.
+    fn protect(&self, path: &Path) -> io::Result<()> {
+        let target = match self.visible(path) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            target => target?,
+        };
+        let tree = clone_tree(&target, "", true)?;
+        set_attributes(tree.as_fd(), Attributes::READ_ONLY, true)?;
+        attach_over(&tree, &target)
+    }
+
+    fn secret(&mut self, path: &Path) -> io::Result<()> {
+        let target = match self.visible(path) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
+            target => target?,
+        };
+        let stat = rustix::fs::fstat(&target)?;
+        let name = self.fresh_name();
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            rustix::fs::mkdirat(&self.scratch, &name, Mode::empty())?;
+        } else {
+            drop(create(&self.scratch, OsStr::new(&name), 0)?);
+        }
+        let tree = clone_tree(&self.scratch, &name, false)?;
+        set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
+        attach_over(&tree, &target)
+    }
+
+    fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::INVAL.into());
+        };
+        match self.visible(path) {
+            Err(Errno::NOENT) => {
+                let parent = self.target(parent, Kind::Directory)?;
+                write_all(&create(&parent, name, 0o644)?, bytes)
+            }
+            target => {
+                let target = target?;
+                let name = self.fresh_name();
+                write_all(&create(&self.scratch, OsStr::new(&name), 0o644)?, bytes)?;
+                let tree = clone_tree(&self.scratch, &name, false)?;
+                set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
+                attach_over(&tree, &target)
+            }
+        }
+    }
+
+    fn fresh_name(&mut self) -> String {
+        self.made += 1;
+        format!("m{}", self.made)
+    }
+}
+
+fn attributes(writable: bool, exec: bool) -> Attributes {
+    let attributes = if writable { PLAIN } else { PLAIN.with(Attributes::READ_ONLY) };
+    if exec { attributes } else { attributes.with(Attributes::NO_EXEC) }
+}
+
+/// `path` relative to the root descriptor.
+fn inside(path: &Path) -> &Path {
+    match path.strip_prefix("/") {
+        Ok(relative) if !relative.as_os_str().is_empty() => relative,
+        Ok(_) | Err(_) => Path::new("."),
+    }
+}
+
+fn text_path(text: std::ffi::CString) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(text.as_bytes()))
+}
+
+/// A detached copy of the mount tree at `path`.
+fn clone_tree(from: impl AsFd, path: impl rustix::path::Arg, recursive: bool) -> rustix::io::Result<OwnedFd> {
+    let mut flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    if recursive {
+        flags |= OpenTreeFlags::AT_RECURSIVE;
+    }
+    open_tree(from, path, flags)
+}
+
+fn attach(tree: &OwnedFd, at: impl AsFd, path: &str) -> rustix::io::Result<()> {
+    move_mount(tree, "", at, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Attaches `tree` over what `target` refers to.
+fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(move_mount(tree, "", target, "", flags)?)
+}
+
+fn create(parent: &OwnedFd, name: &OsStr, mode: u32) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(mode))
+}
+
+fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = rustix::io::retry_on_intr(|| rustix::io::write(file, bytes))?;
+        bytes = bytes.get(count..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! Deriving a [`JailPlan`] from a [`SandboxSpec`] and a [`Host`]. Pure.
+//!
+//! Danger: this is where an allow-list becomes mounts and rules; a path that slips in here is visible to the command.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::outcome::Level;
+use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
+use super::probe::Host;
+use super::protection;
+use super::seccomp::{FilterSpec, Sockets};
+use crate::diagnostic::Diagnostic;
+use crate::policy::{NetworkRight, WorkspaceRight};
+use crate::profile::SandboxSpec;
+
+/// Device nodes that every command gets.
+const DEVICES: [&str; 6] = ["/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+
+/// Links in `/dev` that every command gets.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/ptmx", "pts/ptmx"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+];
+
+/// Private directories that every command gets, with their modes.
+const PRIVATE: [(&str, u32); 3] = [("/dev/shm", 0o1777), ("/tmp", 0o1777), ("/var/tmp", 0o1777)];
+
+/// The namespaces of a plan; the chain of fallbacks goes down this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// All namespaces.
+    Full,
+    /// Without a PID namespace, for hosts whose masked `/proc` forbids a fresh one.
+    FullHostProc,
+    /// Landlock and seccomp only.
+    LandlockOnly,
+}
+
+/// Derives the plan of one launch, with the lesser plans that follow when the host refuses its namespaces.
+pub fn plan(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPlan, Diagnostic> {
+    if argv.first().is_none_or(|name| name.is_empty()) {
+        return Err(Diagnostic::new("empty_command", "there is no command to run"));
+    }
+    if let NetworkRight::Hosts(hosts) = &spec.rights.network {
+        return Err(Diagnostic::new(
+            "network_hosts_unsupported",
+            format!("this build cannot hold a command to the hosts {}", hosts.join(", ")),
+        )
+        .help("use a state without network, or grant the host's whole network with \"*\""));
+    }
+    if !host.seccomp {
+        return Err(Diagnostic::new(
+            "seccomp_missing",
+            "this kernel has no seccomp filters, or they are refused here",
+        )
+        .help("a kernel with CONFIG_SECCOMP_FILTER is needed; see `swbox doctor`"));
+    }
+    let shapes: &[Shape] = match host.level {
+        Level::Full => &[Shape::LandlockOnly, Shape::FullHostProc, Shape::Full],
+        Level::LandlockOnly => &[Shape::LandlockOnly],
+    };
+    let mut lesser: Option<Result<JailPlan, Diagnostic>> = None;
+    for shape in shapes {
+        lesser = Some(match (shaped(spec, host, argv, *shape), lesser) {
+            (Ok(plan), Some(Ok(fallback))) => Ok(JailPlan { fallback: Some(Box::new(fallback)), ..plan }),
+            (Ok(plan), Some(Err(problem))) => Ok(JailPlan { no_fallback: Some(problem.message), ..plan }),
+            (Ok(plan), None) => Ok(plan),
+            (Err(_), Some(Ok(plan))) => Ok(plan),
+            (Err(problem), Some(Err(_)) | None) => Err(problem),
+        });
+    }
+    lesser.unwrap_or_else(|| Err(Diagnostic::new("no_level", "no level of the jail fits this host")))
+}
+
+/// The plan for one shape.
+fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> Result<JailPlan, Diagnostic> {
+    let floor = if shape == Shape::LandlockOnly { 3 } else { 1 };
+    if host.landlock_abi < floor {
+        return Err(Diagnostic::new(
+            "landlock_too_old",
+            format!("Landlock ABI {} is below the {floor} that this level needs", host.landlock_abi),
+        )
+        .help(if floor == 1 {
+            "boot with Landlock enabled (lsm=landlock,…) on Linux 5.13 or newer; see `swbox doctor`"
+        } else {
+            "allow unprivileged user namespaces, or use Linux 6.2 or newer; see `swbox doctor`"
+        }));
+    }
+    let (protections, degraded) = protection::judge(spec, shape, host.landlock_abi)?;
+    let mounts = shape != Shape::LandlockOnly;
+    let view = match spec.rights.workspace {
+        WorkspaceRight::List => View::Names,
+        WorkspaceRight::Read => View::ReadOnly,
+        WorkspaceRight::ThrowAway if mounts => View::ThrowAway,
+        WorkspaceRight::ThrowAway => View::ReadOnly,
+        WorkspaceRight::Write => View::Writable,
+    };
+    let loopback = matches!(spec.rights.network, NetworkRight::Loopback);
+    let sockets = match spec.rights.network {
+        NetworkRight::None => Sockets::None,
+        NetworkRight::Loopback if mounts => Sockets::Ip,
+        NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::Unix,
+        NetworkRight::Open => Sockets::Ip,
+    };
+    Ok(JailPlan {
+        level: if mounts { Level::Full } else { Level::LandlockOnly },
+        argv: argv.to_vec(),
+        env: spec.env.clone(),
+        cwd: spec.cwd.clone(),
+        workspace: spec.workspace.clone(),
+        namespaces: Namespaces { user: mounts, pid: shape == Shape::Full, net: mounts && loopback },
+        steps: if mounts { steps(spec, shape, view) } else { Vec::new() },
+        landlock: landlock(spec, host.landlock_abi, view, mounts),
+        filter: FilterSpec {
+            sockets,
+            deny_metadata: !mounts && !matches!(view, View::Writable | View::ThrowAway),
+            shared_processes: shape != Shape::Full,
+            shared_ipc: !mounts,
+            debug: shape == Shape::Full && matches!(view, View::Writable | View::ThrowAway),
+        },
+        limits: spec.limits.clone(),
+        protections,
+        degraded,
+        fallback: None,
+        no_fallback: None,
+    })
+}
+
+/// A private directory of the command beside [`PRIVATE`]: its HOME, its TMPDIR, its XDG_RUNTIME_DIR.
+fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
+    let named = |variable: &str| spec.env.get(OsStr::new(variable)).map(PathBuf::from);
+    let mut directories: Vec<_> = PRIVATE.iter().map(|(path, mode)| (PathBuf::from(path), *mode)).collect();
+    directories.push((spec.home.clone(), 0o700));
+    directories.extend(named("XDG_RUNTIME_DIR").map(|path| (path, 0o700)));
+    directories.extend(named("TMPDIR").map(|path| (path, 0o700)));
+    directories.retain(|(path, _)| {
+        path.is_absolute() && path.parent().is_some() && !path.starts_with(&spec.workspace)
+    });
+    directories
+}
+
+/// The steps that build the root, parents before what lies below them.
+fn steps(spec: &SandboxSpec, shape: Shape, view: View) -> Vec<Step> {
+    let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
+    for (path, mode) in private_directories(spec) {
+        tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
+    }
+    for bind in &spec.binds {
+        if spec.binds.iter().any(|outer| covers(outer, bind))
+            && !tree.keys().any(|dir| bind.path.starts_with(dir))
+        {
+            continue;
+        }
+        let step = Step::Bind {
+            path: bind.path.clone(),
+            writable: bind.writable,
+            exec: bind.exec,
+            optional: bind.optional,
+        };
+        tree.insert(bind.path.clone(), step);
+    }
+    for device in DEVICES {
+        tree.insert(device.into(), Step::Device { path: device.into() });
+    }
+    for (path, target) in DEVICE_LINKS {
+        tree.insert(path.into(), Step::Symlink { path: path.into(), target: target.into() });
+    }
+    let proc = if shape == Shape::Full { Step::Proc } else { Step::HostProc };
+    tree.insert("/proc".into(), proc);
+    tree.insert("/dev/pts".into(), Step::Pts);
+    tree.insert(spec.workspace.clone(), Step::Workspace { view });
+    let mut steps: Vec<_> = tree.into_values().collect();
+    if view == View::Writable || spec.rights.git_write {
+        steps.push(Step::Git { writable: spec.rights.git_write });
+    }
+    if view == View::Writable {
+        steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
+    }
+    steps.extend(spec.secrets.iter().map(|path| Step::Secret { path: path.clone() }));
+    steps.extend(
+        spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
+    );
+    steps
+}
+
+/// Whether `inner` is already visible through `outer` with the same attributes, so that it needs no mount.
+fn covers(outer: &crate::profile::Bind, inner: &crate::profile::Bind) -> bool {
+    outer.path != inner.path
+        && inner.path.starts_with(&outer.path)
+        && outer.writable == inner.writable
+        && outer.exec == inner.exec
+}
+
+/// The Landlock domain. At the full level mounts hold reads, exec and truncate, so that reading costs nothing.
+fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockPlan {
+    let names = view == View::Names;
+    let mut handled = Access::CHANGE.with(Access::IOCTL_DEV);
+    if !mounts {
+        handled = handled.with(Access::READ).with(Access::EXECUTE);
+    } else if names {
+        handled = handled.with(Access::READ_FILE);
+    }
+    let mut grants = Vec::new();
+    let mut grant = |path: &Path, access: Access| {
+        let access = access.and(handled);
+        if !access.is_empty() {
+            grants.push(Grant { path: path.to_owned(), access });
+        }
+    };
+    let everything = Access::CHANGE.with(Access::READ).with(Access::EXECUTE);
+    for (path, _) in private_directories(spec) {
+        // A rule holds beneath mounts too: a readable HOME would make the contents of a workspace below it readable.
+        if mounts && !(names && spec.workspace.starts_with(&path)) {
+            grant(&path, everything);
+        }
+    }
+    for bind in &spec.binds {
+        let mut access = Access::READ;
+        if bind.writable {
+            access = access.with(Access::CHANGE);
+        }
+        if bind.exec {
+            access = access.with(Access::EXECUTE);
+        }
+        grant(&bind.path, access);
+    }
+    let device = Access::READ_FILE.with(Access::WRITE_FILE).with(Access::IOCTL_DEV);
+    for path in DEVICES {
+        grant(Path::new(path), device);
+    }
+    if mounts {
+        grant(Path::new("/dev/pts"), device.with(Access::READ_DIR));
+    }
+    grant(Path::new("/proc"), Access::READ);
+    grant(
+        &spec.workspace,
+        match view {
+            View::Names => Access::READ_DIR,
+            View::ReadOnly => Access::READ.with(Access::EXECUTE),
+            View::ThrowAway | View::Writable => everything,
+        },
+    );
+    LandlockPlan {
+        abi,
+        handled,
+        handle_truncate: !mounts,
+        grants,
+        scope_abstract: true,
+        scope_signals: true,
+        no_tcp: matches!(spec.rights.network, NetworkRight::None),
+        stdio: true,
+    }
+}

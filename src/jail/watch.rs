@@ -1,0 +1,209 @@
+//! Watching over a running command from outside: reports, signals, job control, the wall clock, captured output.
+//!
+//! Danger: swbox must be as transparent as the command itself: a signal that gets lost here is a command that cannot be
+//! stopped, and one that is sent twice is a command that dies.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, WaitOptions};
+
+use super::init::{BROADCAST, FORWARD};
+use super::outcome::Captured;
+use super::output::Stream;
+use super::report::{Message, now};
+use crate::sys::signal::{self, Set};
+
+/// How long a command may take to end after TERM, before KILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long captured output is awaited after the end of the command.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// Signals that are never handed on: they are about swbox's own children and pipes.
+const OWN: [i32; 3] = [libc::SIGCHLD, libc::SIGPIPE, libc::SIGURG];
+
+/// What became of the child.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Its last report.
+    pub(super) last: Option<Message>,
+    /// What it had to give up.
+    pub(super) degraded: Vec<String>,
+    /// Its own wait status.
+    pub(super) status: i32,
+    /// The wall clock ran out.
+    pub(super) timed_out: bool,
+    /// What was captured.
+    pub(super) output: Option<(Captured, Captured)>,
+}
+
+/// The state of watching.
+pub(super) struct Watch {
+    child: i32,
+    reports: Option<OwnedFd>,
+    signals: OwnedFd,
+    streams: Option<(Stream, Stream)>,
+    deadline: Option<u64>,
+    timed_out: bool,
+    last: Option<Message>,
+    degraded: Vec<String>,
+}
+
+impl Watch {
+    /// Watches over `child`, whose reports come through `reports`. All signals must be blocked.
+    pub(super) fn new(
+        child: i32,
+        reports: OwnedFd,
+        streams: Option<(Stream, Stream)>,
+        timeout: Option<Duration>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            child,
+            reports: Some(reports),
+            signals: signal::descriptor(&Set::all())?,
+            streams,
+            deadline: timeout.map(after),
+            timed_out: false,
+            last: None,
+            degraded: Vec::new(),
+        })
+    }
+
+    /// Until the child is gone.
+    pub(super) fn run(mut self) -> io::Result<Ended> {
+        let mut buffer = if self.streams.is_some() { vec![0; 64 * 1024] } else { Vec::new() };
+        while self.reports.is_some() {
+            self.step(&mut buffer)?;
+        }
+        // The pipe closes when the first process ends; the kernel has then killed all others inside.
+        let child = Pid::from_raw(self.child);
+        let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(child, WaitOptions::empty()))?;
+        self.deadline = Some(after(DRAIN));
+        while self.open_streams() && self.deadline.is_some_and(|deadline| now() < deadline) {
+            self.step(&mut buffer)?;
+        }
+        Ok(Ended {
+            last: self.last,
+            degraded: self.degraded,
+            status: status.map_or(0, |(_, status)| status.as_raw()),
+            timed_out: self.timed_out,
+            output: self.streams.map(|(out, err)| (out.finish(), err.finish())),
+        })
+    }
+
+    fn open_streams(&self) -> bool {
+        self.streams.as_ref().is_some_and(|(out, err)| out.pipe().is_some() || err.pipe().is_some())
+    }
+
+    /// Waits for the next event and handles all that are there.
+    fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let [signalled, reported, out, err] = self.poll()?;
+        if signalled {
+            self.forward()?;
+        }
+        if reported {
+            self.report()?;
+        }
+        if let Some((stdout, stderr)) = &mut self.streams {
+            if out {
+                stdout.read(buffer)?;
+            }
+            if err {
+                stderr.read(buffer)?;
+            }
+        }
+        if self.reports.is_some() && self.deadline.is_some_and(|deadline| now() >= deadline) {
+            self.expire()?;
+        }
+        Ok(())
+    }
+
+    /// Waits; says which of signals, reports, stdout, stderr can be read.
+    fn poll(&self) -> io::Result<[bool; 4]> {
+        let out = self.streams.as_ref().and_then(|(out, _)| out.pipe());
+        let err = self.streams.as_ref().and_then(|(_, err)| err.pipe());
+        let sources = [Some(self.signals.as_fd()), self.reports.as_ref().map(AsFd::as_fd), out, err];
+        let mut polled: Vec<_> =
+            sources.iter().flatten().map(|source| PollFd::from_borrowed_fd(*source, PollFlags::IN)).collect();
+        let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut events = polled.iter().map(|source| !source.revents().is_empty());
+        Ok(sources.map(|source| source.is_some() && events.next().unwrap_or(false)))
+    }
+
+    /// The wall clock ran out: ask, then kill.
+    fn expire(&mut self) -> io::Result<()> {
+        if self.timed_out {
+            // The end of the first process is the end of all.
+            self.deadline = None;
+            return signal::send(self.child, libc::SIGKILL);
+        }
+        self.timed_out = true;
+        self.deadline = Some(after(GRACE));
+        self.hand_on(libc::SIGTERM | BROADCAST)
+    }
+
+    fn hand_on(&self, value: i32) -> io::Result<()> {
+        match signal::queue(self.child, FORWARD, value) {
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Hands on what processes sent to swbox. What the terminal sent went to the whole process group, the command
+    /// included.
+    fn forward(&mut self) -> io::Result<()> {
+        while let Some(received) = signal::take(self.signals.as_fd())? {
+            if received.by_process && !OWN.contains(&received.signal) {
+                self.hand_on(received.signal)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> io::Result<()> {
+        let Some(reports) = &self.reports else { return Ok(()) };
+        match Message::receive(reports.as_fd())? {
+            None => self.reports = None,
+            Some(Message::Degraded(text)) => self.degraded.push(text),
+            Some(Message::Stopped(signal)) => self.stop_with(signal)?,
+            Some(message) => self.last = Some(message),
+        }
+        Ok(())
+    }
+
+    /// The command was stopped: swbox stops by the same signal, so that the shell that waits for it sees what it would
+    /// see of the command; when it is continued, so is the command.
+    fn stop_with(&self, signal: i32) -> io::Result<()> {
+        // The terminal's copy of the signal is pending here too; it must not stop swbox a second time.
+        while let Some(received) = signal::take(self.signals.as_fd())? {
+            if received.signal != signal && received.by_process && !OWN.contains(&received.signal) {
+                self.hand_on(received.signal)?;
+            }
+        }
+        let mask = Set::of(&[signal]).unblock()?;
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        signal::send(own, signal)?;
+        mask.apply()?;
+        self.hand_on(libc::SIGCONT)
+    }
+}
+
+/// The moment `delay` from now.
+fn after(delay: Duration) -> u64 {
+    now().saturating_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn timespec(nanoseconds: u64) -> Timespec {
+    let duration = Duration::from_nanos(nanoseconds);
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}
