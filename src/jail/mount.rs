@@ -77,9 +77,18 @@ impl Root {
     fn enter(&self) -> io::Result<()> {
         rustix::process::fchdir(&self.root)?;
         rustix::process::pivot_root(".", ".")?;
+        // Now the old root lies over the new one, and on top of it the scratch that was attached to its `/`.
+        unmount(".", UnmountFlags::DETACH)?;
         unmount(".", UnmountFlags::DETACH)?;
         rustix::process::chdir("/")?;
-        Ok(())
+        // `/..` leads to whatever lies over `/`: it has to be `/` itself.
+        let (root, above) = (rustix::fs::stat("/")?, rustix::fs::stat("/..")?);
+        let own = rustix::fs::fstat(&self.root)?;
+        if [root, above].iter().all(|seen| (seen.st_dev, seen.st_ino) == (own.st_dev, own.st_ino)) {
+            Ok(())
+        } else {
+            Err(Errno::XDEV.into())
+        }
     }
 
     fn perform(&mut self, plan: &JailPlan, step: &Step) -> Result<(), SetupError> {

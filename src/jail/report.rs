@@ -10,7 +10,7 @@ use rustix::pipe::PipeFlags;
 /// Where set-up can fail; each has a stable diagnostic code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Stage {
+pub(super) enum Stage {
     /// swbox is gone already.
     Parent,
     /// User and group maps.
@@ -84,7 +84,7 @@ impl Stage {
     ];
 
     /// The diagnostic code.
-    pub const fn code(self) -> &'static str {
+    pub(super) const fn code(self) -> &'static str {
         match self {
             Self::Parent => "setup_parent",
             Self::Maps => "setup_maps",
@@ -114,7 +114,7 @@ impl Stage {
 
 /// A set-up step that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupError {
+pub(super) struct SetupError {
     /// Which.
     pub stage: Stage,
     /// Its errno.
@@ -125,7 +125,7 @@ pub struct SetupError {
 
 impl SetupError {
     /// A failure of `stage` on `detail`.
-    pub fn new(stage: Stage, error: &io::Error, detail: impl Into<String>) -> Self {
+    pub(super) fn new(stage: Stage, error: &io::Error, detail: impl Into<String>) -> Self {
         Self { stage, errno: error.raw_os_error().unwrap_or(libc::EIO), detail: detail.into() }
     }
 }
@@ -180,7 +180,7 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub(super) enum Message {
     /// Set-up failed; the command did not run.
     Failed(SetupError),
     /// The command could not be executed.
@@ -262,12 +262,12 @@ impl Message {
     }
 
     /// Sends it; a launcher that is gone has nothing to be told.
-    pub fn send(&self, pipe: BorrowedFd<'_>) {
+    pub(super) fn send(&self, pipe: BorrowedFd<'_>) {
         let _ = rustix::io::retry_on_intr(|| rustix::io::write(pipe, &self.encode()));
     }
 
     /// Takes the next one; `None` at the end, when the last holder of the other end is gone.
-    pub fn receive(pipe: BorrowedFd<'_>) -> io::Result<Option<Self>> {
+    pub(super) fn receive(pipe: BorrowedFd<'_>) -> io::Result<Option<Self>> {
         let mut buffer = [0_u8; LIMIT];
         let count = rustix::io::retry_on_intr(|| rustix::io::read(pipe, &mut buffer))?;
         if count == 0 {
@@ -279,12 +279,12 @@ impl Message {
 }
 
 /// A packet pipe: (read end, write end).
-pub fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::DIRECT)?)
 }
 
 /// Monotonic nanoseconds; the same clock inside and outside.
-pub fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
