@@ -11,3 +11,4 @@ pub mod policy;
 pub mod profile;
 pub mod shell;
 pub mod sys;
+pub mod workflow;

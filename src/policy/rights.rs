@@ -2,6 +2,12 @@
 //!
 //! Danger: rights never come from trust in the parse. Narrowing may only take away.
 
+use super::law::StateLaw;
+use super::need;
+use crate::classify::{Classification, ClassifiedSegment, OpClass, OpSet};
+use crate::shell::Trust;
+use crate::workflow::tool::ToolId;
+
 /// How much of the workspace a command may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -41,4 +47,137 @@ pub struct Rights {
     pub network: NetworkRight,
     /// The rights that narrowing took away, by name (`write`, `git-write`, `network`); a denial says `cause: narrowed`.
     pub narrowed: Vec<&'static str>,
+}
+
+/// What rights depend on beside state and line.
+#[derive(Debug, Clone, Copy)]
+pub struct RightsRequest<'a> {
+    /// The hosts that the profile names; a state's own list replaces it.
+    pub hosts: &'a [String],
+    /// Whether rights are narrowed to what a transparent line declares.
+    pub narrow: bool,
+}
+
+/// The rights of one line in a state.
+pub(super) fn rights(law: &StateLaw, line: &Classification, request: RightsRequest<'_>) -> Rights {
+    let shape = Shape::of(law, line);
+    let workspace = workspace(law, &shape);
+    let git_write =
+        shape.git_only && (law.tools.meets(need::GIT) || shape.granted.contains(OpClass::GitWrite));
+    let network = network(law, &shape, request.hosts);
+    let mut rights = Rights { workspace, git_write, network, narrowed: Vec::new() };
+    if request.narrow && shape.transparent {
+        narrow(&mut rights, line.classes, &shape);
+    }
+    rights
+}
+
+/// What can be said of a line as a whole.
+struct Shape {
+    /// Trusted, nothing opaque, and each program does what its classes say and no more.
+    transparent: bool,
+    /// At least one git, and otherwise only what has no effect of its own.
+    git_only: bool,
+    /// Whether git changes files of the worktree.
+    git_tree: bool,
+    /// Classes that entries of the command list grant to every command that could use them.
+    granted: OpSet,
+}
+
+impl Shape {
+    fn of(law: &StateLaw, line: &Classification) -> Self {
+        let sound = line.trust == Trust::Trusted && line.opaque.is_none();
+        let segments = &line.segments;
+        let contained = |segment: &ClassifiedSegment| {
+            segment.closed || segment.pure || segment.effect_free || segment.stdin_filter
+        };
+        let clear = |segment: &ClassifiedSegment| segment.opaque.is_none() && contained(segment);
+        let git = |segment: &ClassifiedSegment| segment.git && segment.opaque.is_none();
+        let git_tree = segments.iter().flat_map(|segment| &segment.ops).any(|op| {
+            op.class == OpClass::GitWrite
+                && op.tool.and_then(ToolId::named).is_none_or(|id| need::GIT_TREE.contains(id))
+        });
+        let mut granted = OpSet::EMPTY;
+        for class in [
+            OpClass::FileWrite,
+            OpClass::FileModify,
+            OpClass::Destructive,
+            OpClass::GitWrite,
+            OpClass::Network,
+        ] {
+            // A right that an entry grants is the line's, so each command that the text does not bind must have it.
+            let mut used = false;
+            let all = segments.iter().all(|segment| {
+                let by_entry = law
+                    .entries()
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|entry| entry.grants.contains(class) && entry.matches(segment));
+                used |= by_entry;
+                by_entry || clear(segment)
+            });
+            if used && all && line.trust == Trust::Trusted {
+                granted = granted.with(class);
+            }
+        }
+        Self {
+            transparent: sound && segments.iter().all(clear),
+            git_only: sound && segments.iter().any(git) && segments.iter().all(|one| git(one) || clear(one)),
+            git_tree,
+            granted,
+        }
+    }
+
+    fn grants_any(&self, classes: &[OpClass]) -> bool {
+        classes.iter().any(|class| self.granted.contains(*class))
+    }
+}
+
+fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
+    const WRITING: [OpClass; 3] = [OpClass::FileWrite, OpClass::FileModify, OpClass::Destructive];
+    // Removing alone needs the same right as writing in the jail, so it is given only to a line whose text binds it.
+    let removes = law.tools.meets(need::DELETE.union(need::DESTRUCTIVE)) && shape.transparent;
+    let through_git = shape.git_only && shape.git_tree && law.tools.meets(need::GIT_TREE);
+    if law.tools.meets(need::WRITE) || removes || through_git || shape.grants_any(&WRITING) {
+        WorkspaceRight::Write
+    } else if law.executes() {
+        WorkspaceRight::ThrowAway
+    } else if law.tools.meets(need::READING.union(need::GIT)) || law.opaque_read_only() {
+        WorkspaceRight::Read
+    } else {
+        WorkspaceRight::List
+    }
+}
+
+fn network(law: &StateLaw, shape: &Shape, profile: &[String]) -> NetworkRight {
+    let loopback = law.tools.meets(need::EXECUTE.union(need::WRITE));
+    if law.tools.meets(need::NETWORK) || shape.granted.contains(OpClass::Network) {
+        let hosts = law.jail.network.as_deref().unwrap_or(profile);
+        if hosts.iter().any(|host| host == "*") {
+            return NetworkRight::Open;
+        }
+        if !hosts.is_empty() {
+            return NetworkRight::Hosts(hosts.to_vec());
+        }
+    }
+    if loopback { NetworkRight::Loopback } else { NetworkRight::None }
+}
+
+/// Takes away what the classes of a transparent line do not need.
+fn narrow(rights: &mut Rights, classes: OpSet, shape: &Shape) {
+    let writes = [OpClass::FileWrite, OpClass::FileModify, OpClass::Destructive];
+    let needs_write = writes.iter().any(|class| classes.contains(*class))
+        || shape.git_tree && classes.contains(OpClass::GitWrite);
+    if rights.workspace > WorkspaceRight::Read && !needs_write {
+        rights.workspace = WorkspaceRight::Read;
+        rights.narrowed.push("write");
+    }
+    if rights.git_write && !classes.contains(OpClass::GitWrite) {
+        rights.git_write = false;
+        rights.narrowed.push("git-write");
+    }
+    if rights.network != NetworkRight::None && !classes.contains(OpClass::Network) {
+        rights.network = NetworkRight::None;
+        rights.narrowed.push("network");
+    }
 }

@@ -1,0 +1,278 @@
+//! A classified line against the law of a state: every source speaks, the strictest word holds.
+//!
+//! Danger: an `Allow` here starts a process. Each command is judged on its own and nothing a line adds can lower what
+//! is said of the rest, so the result is a plain maximum.
+
+use super::decision::{Decision, Evaluation, Reason};
+use super::law::StateLaw;
+use super::need::need;
+use super::reason::{self, ReasonCode};
+use super::rule::{Base, RuleSet};
+use super::snippet::{snippet, visible};
+use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, OpSet, Subject};
+use crate::shell::{Span, Trust};
+
+/// Commands of swbox that are a person's.
+const PERSON_COMMANDS: [&str; 6] = ["approve", "reject", "session", "trust", "init", "serve"];
+
+/// The judgement of one line in one state, without the way forward.
+pub(super) fn judge(
+    law: &StateLaw,
+    rules: &RuleSet,
+    line: &str,
+    classification: &Classification,
+) -> Evaluation {
+    let mut judge = Judge { law, rules, line, reasons: Vec::new() };
+    judge.whole(classification);
+    if !law.is_final {
+        for segment in &classification.segments {
+            judge.segment(segment);
+        }
+    }
+    judge.done()
+}
+
+struct Judge<'a> {
+    law: &'a StateLaw,
+    rules: &'a RuleSet,
+    line: &'a str,
+    reasons: Vec<Reason>,
+}
+
+impl Judge<'_> {
+    fn done(mut self) -> Evaluation {
+        self.reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
+        let decision = self.reasons.first().map_or(Decision::Allow, |reason| reason.decision);
+        Evaluation { decision, reasons: self.reasons, hint: None }
+    }
+
+    fn say(&mut self, code: ReasonCode, message: String, span: Option<Span>) -> &mut Reason {
+        let position = self.reasons.len();
+        self.reasons.push(Reason {
+            decision: code.decision,
+            code: code.code,
+            message,
+            class: None,
+            subject: None,
+            needs: Vec::new(),
+            span,
+        });
+        &mut self.reasons[position]
+    }
+
+    /// What concerns the line as a whole.
+    fn whole(&mut self, classification: &Classification) {
+        if let Some(catastrophe) = &classification.catastrophe {
+            let text = snippet(self.line, catastrophe.span);
+            let what = match catastrophe.shape {
+                "fork_bomb" => "is a fork bomb",
+                "remove_tilde" | "remove_home" => "removes the home directory",
+                _ => "removes the whole file system",
+            };
+            self.say(
+                reason::CATASTROPHE,
+                format!("`{text}` {what}; nothing overrides this"),
+                Some(catastrophe.span),
+            );
+        }
+        if self.law.is_final {
+            let message = format!("the state {:?} is final; nothing runs there", self.law.name);
+            self.say(reason::FINAL_STATE, message, None);
+            return;
+        }
+        if let Trust::Untrusted { reason, span, .. } = &classification.trust {
+            let message = format!("the line cannot be read for certain: {reason}");
+            let (code, span) = (self.untrusted(), Some(*span));
+            self.say(code, message, span);
+        }
+        let covered = classification.segments.iter().any(|segment| segment.opaque.is_some());
+        if let (Some(opacity), false) = (&classification.opaque, covered) {
+            let code = self.opaque(false);
+            self.say(code, opacity.reason.clone(), Some(opacity.span));
+        }
+    }
+
+    fn untrusted(&self) -> ReasonCode {
+        if !self.law.executes() {
+            return reason::UNTRUSTED;
+        }
+        let ruled = self.law.entries().is_some() || self.rules.restricts();
+        if ruled && !self.rules.argv_judged {
+            reason::UNTRUSTED_WITH_RULES
+        } else {
+            reason::UNTRUSTED_BOUNDED
+        }
+    }
+
+    /// The word on something opaque; `listed` where an entry of the command list covers it.
+    fn opaque(&self, listed: bool) -> ReasonCode {
+        if self.law.executes() {
+            let bounded = self.law.entries().is_none() || listed;
+            return if bounded { reason::OPAQUE_BOUNDED } else { reason::COMMAND_NOT_LISTED };
+        }
+        if self.law.opaque_read_only() { reason::OPAQUE_READ_ONLY } else { reason::OPAQUE }
+    }
+
+    fn segment(&mut self, segment: &ClassifiedSegment) {
+        self.rules(segment);
+        if segment.program == "swbox" {
+            let command = segment.prefix.get(1).map(String::as_str);
+            if command.is_some_and(|command| PERSON_COMMANDS.contains(&command)) {
+                let text = snippet(self.line, segment.span);
+                self.say(reason::PERSON_COMMAND, format!("`{text}` is for a person"), Some(segment.span));
+            }
+        }
+        let entries = self.law.entries();
+        let matching = entries.unwrap_or_default().iter().filter(|entry| entry.matches(segment));
+        let matching: Vec<_> = matching.collect();
+        let granted = matching.iter().fold(OpSet::EMPTY, |set, entry| set.union(entry.grants));
+        let listed = !matching.is_empty();
+        let mut missing = false;
+        for op in &segment.ops {
+            if !self.op_is_free(segment, op) && !self.law.satisfies(op) && !granted.contains(op.class) {
+                missing = true;
+                self.missing(segment, op, listed);
+            }
+        }
+        if segment.ops.is_empty() && !is_free(segment) && segment.opaque.is_none() && !self.runs_programs() {
+            missing = true;
+            let op =
+                Op { class: OpClass::Passthrough, subject: Subject::None, span: segment.span, tool: None };
+            self.missing(segment, &op, listed);
+        }
+        if let Some(opacity) = &segment.opaque {
+            let code = self.opaque(listed);
+            if code != reason::COMMAND_NOT_LISTED {
+                let reason = self.say(code, visible(&opacity.reason), Some(opacity.span));
+                if code.decision == Decision::Forbidden {
+                    reason.class = Some(OpClass::Passthrough);
+                    reason.needs = names(need(OpClass::Passthrough).names);
+                }
+            }
+        }
+        if entries.is_some() && !listed && !missing && !needs_no_entry(self.law, segment) {
+            let text = snippet(self.line, segment.span);
+            let message = format!("`{text}` is not among the commands that this state lists");
+            let list = entries.unwrap_or_default().iter().map(|entry| entry.text.clone()).collect();
+            self.say(reason::COMMAND_NOT_LISTED, message, Some(segment.span)).needs = list;
+        }
+    }
+
+    fn rules(&mut self, segment: &ClassifiedSegment) {
+        let said = self.rules.ask(segment);
+        let text = || snippet(self.line, segment.span);
+        let because = |rule: &super::rule::Rule| {
+            let why = rule.justification.as_ref().map(|why| format!(": {}", visible(why)));
+            why.unwrap_or_default()
+        };
+        if let Some(rule) = said.forbid {
+            let message =
+                format!("`{}` is forbidden by the rule `{}`{}", text(), rule.entry.text, because(rule));
+            self.say(reason::RULE_FORBID, message, Some(segment.span));
+        }
+        let asks = said.prompt.is_some() || self.rules.base == Base::Prompt && !is_harmless(segment);
+        if !asks {
+            return;
+        }
+        if let Some(allow) = said.lifting() {
+            let message = format!("`{}` is allowed by the rule `{}`", text(), allow.entry.text);
+            self.say(reason::RULE_ALLOW, message, Some(segment.span));
+        } else if let Some(rule) = said.prompt {
+            let message = format!(
+                "`{}` needs a person's yes by the rule `{}`{}",
+                text(),
+                rule.entry.text,
+                because(rule)
+            );
+            self.say(reason::RULE_PROMPT, message, Some(segment.span));
+        } else {
+            let message = format!("`{}` needs a person's yes: no rule covers it", text());
+            self.say(reason::DEFAULT_PROMPT, message, Some(segment.span));
+        }
+    }
+
+    fn runs_programs(&self) -> bool {
+        self.law.executes() || self.law.opaque_read_only()
+    }
+
+    /// Whether an operation needs no tool here: no effect of its own, a filter of its input, or said as opacity.
+    fn op_is_free(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
+        match op.class {
+            OpClass::Passthrough => {
+                is_free(segment) || segment.opaque.is_some() || self.law.opaque_read_only()
+            }
+            OpClass::FileRead | OpClass::ContentSearch | OpClass::FileSearch => {
+                segment.stdin_filter && op.subject == Subject::None
+            }
+            OpClass::FileWrite
+            | OpClass::FileModify
+            | OpClass::Destructive
+            | OpClass::Network
+            | OpClass::GitWrite
+            | OpClass::GitRead => false,
+        }
+    }
+
+    fn missing(&mut self, segment: &ClassifiedSegment, op: &Op, listed: bool) {
+        let need = need(op.class);
+        let text = snippet(self.line, segment.span);
+        let subject = match &op.subject {
+            Subject::Path(subject) | Subject::Host(subject) => Some(visible(subject)),
+            Subject::None | Subject::Unknown => None,
+        };
+        let class = op.class.name();
+        let shown =
+            subject.as_ref().map_or_else(|| class.to_owned(), |subject| format!("{class}: {subject}"));
+        let code = if self.law.denies(op) {
+            reason::TOOL_DISALLOWED
+        } else if listed {
+            reason::BEYOND_ENTRY
+        } else if matches!(op.class, OpClass::Destructive | OpClass::GitWrite) {
+            reason::MISSING_SENTINEL
+        } else {
+            reason::MISSING_TOOL
+        };
+        let mut needs = names(need.names);
+        if let Some(exact) = op.tool {
+            needs.insert(0, exact.to_owned());
+        }
+        let reason = self.say(code, format!("`{text}` {} ({shown})", need.clause), Some(op.span));
+        reason.class = Some(op.class);
+        reason.subject = subject;
+        reason.needs = needs;
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Whether running the program itself needs no tool.
+fn is_free(segment: &ClassifiedSegment) -> bool {
+    segment.effect_free || segment.pure || segment.stdin_filter
+}
+
+/// Whether a base of `prompt` has nothing to ask: no effect, or reading that does what it says and no more.
+fn is_harmless(segment: &ClassifiedSegment) -> bool {
+    const READING: OpSet = OpSet::of(&[
+        OpClass::FileRead,
+        OpClass::ContentSearch,
+        OpClass::FileSearch,
+        OpClass::GitRead,
+        OpClass::Passthrough,
+    ]);
+    segment.opaque.is_none() && (is_free(segment) || segment.closed) && segment.classes.is_subset(READING)
+}
+
+/// Whether a command list has nothing to say of a command: no effect, or `closed` and allowed by the other tools.
+fn needs_no_entry(law: &StateLaw, segment: &ClassifiedSegment) -> bool {
+    if segment.opaque.is_some() {
+        return false;
+    }
+    if is_free(segment) {
+        return true;
+    }
+    segment.closed
+        && !segment.ops.is_empty()
+        && segment.ops.iter().all(|op| op.class != OpClass::Passthrough && law.satisfies(op))
+}

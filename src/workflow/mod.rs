@@ -1,0 +1,21 @@
+//! The machine as data: reading, checking and listing workflow files in the published format. Pure.
+//!
+//! Duty: one file, one meaning, every problem named with its place. Danger: a key that is dropped in silence, or a
+//! reference that leads nowhere, is a law that does not hold.
+
+pub mod builtin;
+mod decode;
+pub mod exit;
+pub mod finding;
+pub mod load;
+pub mod model;
+mod read;
+pub mod span;
+pub mod tool;
+pub mod validate;
+
+pub use exit::{Exit, ExitKind};
+pub use finding::{Finding, Stage, Weight};
+pub use load::{Loaded, load};
+pub use model::{Conditions, Edge, Machine, State, StateKind, Target, Transition};
+pub use tool::{Family, Meaning, Tool, ToolId, ToolSet};
