@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod jail;
 pub mod policy;
 pub mod profile;
+pub mod proxy;
 pub mod shell;
 pub mod sys;
 pub mod workflow;
