@@ -6,8 +6,9 @@
 /// network namespace; above the range from which the kernel hands out ports, so that it is never taken by `bind(0)`.
 pub const PORT: u16 = 61080;
 
-/// Where the jail shows swbox's own binary to ssh, as the program that asks the proxy for a connection.
-pub const CONNECT_PROGRAM: &str = "/run/swbox/connect";
+/// Where the jail shows swbox's own binary to ssh, as the program that asks the proxy for a connection: most hosts have no
+/// `nc` that speaks to a proxy. A directory of the root itself, since any other might be a read-only tree of the host.
+pub const CONNECT_PROGRAM: &str = "/.swbox/connect";
 
 /// The hidden subcommand of [`CONNECT_PROGRAM`].
 pub const CONNECT: &str = "__connect";
@@ -55,6 +56,6 @@ mod tests {
         assert_eq!(value("HTTPS_PROXY"), value("https_proxy"));
         assert!(value("JAVA_TOOL_OPTIONS").is_some_and(|v| v.starts_with("-Xmx1g -Dhttp.proxyHost")));
         let ssh = value("GIT_SSH_COMMAND").map(shell_words::split).unwrap().unwrap();
-        assert_eq!(ssh, ["ssh", "-o", "ProxyCommand=/run/swbox/connect __connect %h %p"]);
+        assert_eq!(ssh, ["ssh", "-o", "ProxyCommand=/.swbox/connect __connect %h %p"]);
     }
 }

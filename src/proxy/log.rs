@@ -37,9 +37,7 @@ pub struct RefusedHost {
 pub struct Report {
     /// Each refused host, in the order of first asking.
     pub refused: Vec<RefusedHost>,
-    /// Refusals of further hosts that were not kept.
-    pub more: u64,
-    /// What went wrong with the proxy itself.
+    /// What went wrong with the proxy itself or its report.
     pub problems: Vec<String>,
 }
 
@@ -136,8 +134,10 @@ impl Report {
                 Ok(Line::Refused(host)) => report.refused.push(host),
                 Ok(Line::Problem { message }) => report.problems.push(message),
                 Ok(Line::End { more }) => {
-                    report.more = more;
                     whole = true;
+                    if more > 0 {
+                        report.problems.push(format!("{more} refusals of further hosts are not listed"));
+                    }
                 }
                 Err(error) => report.problems.push(format!("the proxy's report cannot be read: {error}")),
             }
@@ -196,7 +196,7 @@ mod tests {
         }
         let report = report(&log);
         assert_eq!(report.refused.len(), KEPT);
-        assert_eq!(report.more, 1002 - KEPT as u64);
+        assert_eq!(report.problems, [format!("{} refusals of further hosts are not listed", 1002 - KEPT)]);
     }
 
     #[test]

@@ -22,6 +22,36 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::diagnostic::Diagnostic;
+
 pub use log::{RefusedHost, Report};
 pub use policy::{BadEntry, HostList};
 pub use process::{Order, Spawned};
+
+/// Runs the subcommand that swbox starts of itself, if the arguments name one: the proxy process, or ssh's way to it.
+/// To be asked before anything else reads the arguments.
+pub fn hidden(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let name = arguments.nth(1)?;
+    let result = match name.to_str()? {
+        process::SUBCOMMAND => process::run(),
+        environment::CONNECT => {
+            let mut text = || arguments.next().and_then(|argument| argument.into_string().ok());
+            match (text(), text()) {
+                (Some(host), Some(port)) => connect::run(&host, &port),
+                _ => Err(Diagnostic::new("usage", "a host and a port are needed")),
+            }
+        }
+        _ => return None,
+    };
+    Some(result.map_or_else(failed, |()| ExitCode::SUCCESS))
+}
+
+fn failed(problem: Diagnostic) -> ExitCode {
+    // The proxy itself has no stderr; ssh shows what its ProxyCommand says.
+    let _ = writeln!(std::io::stderr(), "swbox: {}", problem.message);
+    ExitCode::FAILURE
+}
