@@ -26,11 +26,11 @@ pub const REFUSED: u8 = 10;
 /// Exit code: no such act.
 pub const USAGE: u8 = 2;
 
-/// The hidden subcommand.
+/// The hidden subcommand that performs acts.
 pub const SUBCOMMAND: &str = "__probe";
 
-/// How long a held lock is held when nobody ends the holder.
-const HOLD: Duration = Duration::from_secs(30);
+/// How long a held lock is held at most; it ends when its file is gone.
+const HOLD: Duration = Duration::from_secs(20);
 
 /// Performs the act that `words` name and prints what happened. Returns the exit code.
 pub fn main(words: &[OsString]) -> u8 {
@@ -147,6 +147,9 @@ fn holder(path: &Path) -> io::Result<()> {
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
     io::stdout().write_all(b"h")?;
     io::stdout().flush()?;
-    std::thread::sleep(HOLD);
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < HOLD && rustix::fs::fstat(&file)?.st_nlink > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     Ok(())
 }

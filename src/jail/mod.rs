@@ -2,8 +2,9 @@
 //!
 //! Danger: any failure on the way ends in [`Failure`](crate::diagnostic::Diagnostic) and exit 125, never in a weaker run.
 
-mod init;
 pub mod act;
+pub mod doctor;
+mod init;
 pub mod landlock;
 mod launch;
 mod limits;

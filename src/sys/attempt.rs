@@ -21,7 +21,7 @@ pub enum Attempt {
     Mount,
     /// `fsopen` of no name.
     NewMountInterface,
-    /// `io_uring_setup` without parameters.
+    /// An io_uring of one entry.
     Ring,
     /// `bpf` of no command.
     Bpf,
@@ -87,6 +87,7 @@ pub const ATTEMPTS: &[(&str, Attempt)] = &[
 /// Makes the call. `Ok` when it worked, else its errno.
 pub fn attempt(what: Attempt) -> io::Result<()> {
     let nothing = usize::MAX; // -1: no descriptor, no process
+    let mut ring = [0_u8; 120]; // struct io_uring_params
     let (number, arguments) = match what {
         Attempt::UserNamespace => (libc::SYS_unshare, [flag(libc::CLONE_NEWUSER), 0, 0, 0, 0]),
         Attempt::Clone3 => (libc::SYS_clone3, [0; 5]),
@@ -97,7 +98,7 @@ pub fn attempt(what: Attempt) -> io::Result<()> {
         Attempt::EnterNamespace => (libc::SYS_setns, [nothing, 0, 0, 0, 0]),
         Attempt::Mount => (libc::SYS_mount, [0; 5]),
         Attempt::NewMountInterface => (libc::SYS_fsopen, [0; 5]),
-        Attempt::Ring => (libc::SYS_io_uring_setup, [1, 0, 0, 0, 0]),
+        Attempt::Ring => (libc::SYS_io_uring_setup, [1, ring.as_mut_ptr().expose_provenance(), 0, 0, 0]),
         Attempt::Bpf => (libc::SYS_bpf, [nothing, 0, 0, 0, 0]),
         Attempt::UserFault => (libc::SYS_userfaultfd, [flag(libc::O_CLOEXEC) | 1, 0, 0, 0, 0]),
         // KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, do not create.
@@ -118,8 +119,8 @@ pub fn attempt(what: Attempt) -> io::Result<()> {
         Attempt::KernelLog => (libc::SYS_syslog, [10, 0, 0, 0, 0]),
     };
     let [a, b, c, d, e] = arguments;
-    // SAFETY: every pointer among the arguments is null, which these calls refuse or ignore; none of them writes to
-    // memory of this process, and what `unshare`, `personality` and `ptrace` change ends with the process.
+    // SAFETY: the one pointer is to `ring`, as large as the kernel writes there; all others are null, which these calls
+    // refuse or ignore. What `unshare`, `personality` and `ptrace` change ends with the process.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e) };
     if answer >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
