@@ -1,0 +1,109 @@
+//! How many tool decisions (state × tool, by the name that a harness gives) one core makes in a second, and how long a
+//! workflow takes to load, compile and answer. `cargo bench --bench decision`.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    reason = "a measuring program"
+)]
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Instant;
+
+use swbox::policy::{Decision, Policy, RuleSet};
+use swbox::workflow::builtin::builtin;
+use swbox::workflow::load;
+
+/// Names as harnesses call them: snake case, harness spellings, aliases, session tools, sentinels, strangers.
+const TOOLS: [&str; 16] = [
+    "read_file",
+    "Write",
+    "MultiEdit",
+    "Bash",
+    "exec_command",
+    "apply_patch",
+    "Grep",
+    "WebFetch",
+    "git_commit",
+    "deploy",
+    "TodoWrite",
+    "__DESTRUCTIVE__",
+    "NotebookEdit",
+    "LS",
+    "mcp__github__create_issue",
+    "no_such_tool",
+];
+
+const ROUNDS: usize = 7;
+const BUDGET: f64 = 10_000_000.0;
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn decisions() -> f64 {
+    let machine = load(builtin("bugfix").unwrap().source.as_bytes()).unwrap().machine;
+    let policy = Policy::compile(&machine, RuleSet::default()).unwrap();
+    let states: Vec<_> = machine.states.keys().map(|name| policy.state(name).unwrap()).collect();
+    let mut rates = Vec::new();
+    for _ in 0..ROUNDS {
+        let (mut asked, mut allowed) = (0_usize, 0_usize);
+        let start = Instant::now();
+        while asked < 4_000_000 {
+            for law in &states {
+                for tool in TOOLS {
+                    allowed += usize::from(black_box(law).decide(black_box(tool)) == Decision::Allow);
+                    asked += 1;
+                }
+            }
+        }
+        black_box(allowed);
+        rates.push(asked as f64 / start.elapsed().as_secs_f64());
+    }
+    median(rates)
+}
+
+/// A chain of thirty states with the tools of `bugfix` in turn.
+fn thirty_states() -> String {
+    let mut text = String::from("{\"id\": \"long\", \"initial\": \"s0\", \"states\": {");
+    for at in 0..29 {
+        let tools =
+            ["\"read_file\", \"grep\"", "\"read_file\", \"write_file\"", "\"read_file\", \"run_test\""]
+                [at % 3];
+        let _ = write!(
+            text,
+            "\"s{at}\": {{\"allowed_tools\": [{tools}], \"instructions\": \"Step {at} of the work.\", \
+             \"on\": {{\"NEXT\": \"s{}\", \"BACK\": \"s0\", \"FAIL\": \"failed\"}}}},",
+            at + 1
+        );
+    }
+    text + "\"s29\": {\"type\": \"final\"}, \"failed\": {\"type\": \"final\"}}}"
+}
+
+fn load_to_answer() -> f64 {
+    let text = thirty_states();
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let start = Instant::now();
+        let machine = load(black_box(text.as_bytes())).unwrap().machine;
+        let policy = Policy::compile(&machine, RuleSet::default()).unwrap();
+        black_box(policy.decide_tool(policy.state("s0").unwrap(), "write_file"));
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    median(times)
+}
+
+fn main() -> std::process::ExitCode {
+    let rate = decisions();
+    let micros = load_to_answer();
+    println!("tool decisions        {:>8.1} million/s   (budget >= {:.0})", rate / 1e6, BUDGET / 1e6);
+    println!("30 states, to answer  {micros:>8.1} µs          (budget <= 300)");
+    if rate < BUDGET || micros > 300.0 {
+        println!("over budget");
+        return std::process::ExitCode::FAILURE;
+    }
+    std::process::ExitCode::SUCCESS
+}
