@@ -287,7 +287,9 @@ impl Check<'_> {
         if !machine.states.contains_key(&machine.initial) {
             return;
         }
-        for name in machine.states.keys().filter(|name| !seen.contains(&name.as_str())) {
+        // The engine itself goes to failure states (limits, `on_max: fail`, invoked workflows).
+        let apart = |name: &&String| !seen.contains(&name.as_str()) && !machine.is_failure(name);
+        for name in machine.states.keys().filter(apart) {
             self.advice(
                 "unreachable_state",
                 Path::root().key("states").key(name),
