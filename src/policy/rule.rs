@@ -39,7 +39,7 @@ pub struct Rule {
 /// The rules in force, whoever wrote them, and what holds where none speaks.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
-    rules: Vec<Rule>,
+    pub(super) rules: Vec<Rule>,
     /// The decision where no rule speaks.
     pub base: Base,
     /// Whether the jail judges the argv of each exec against the rules, so that an unreadable line may run.

@@ -189,53 +189,50 @@ pub const TOOLS: &[Tool] = &[
 /// The agent's own commands of swbox over MCP: allowed everywhere, a final state included.
 const OWN: [&str; 8] = ["state", "getstate", "transition", "jobs", "output", "kill", "session", "help"];
 
-const NAME_COUNT: usize = {
-    let (mut count, mut at) = (0, 0);
-    while at < TOOLS.len() {
-        count += 1 + TOOLS[at].aliases.len();
-        at += 1;
-    }
-    count
-};
-
 /// Longest name that is looked up; a longer one is unknown.
 const LONGEST: usize = 32;
 
-/// Every name with its tool, sorted while compiling. Canonical names keep their underscores here; comparing skips them.
-const NAMES: [(&str, ToolId); NAME_COUNT] = {
-    let mut names = [("", ToolId(0)); NAME_COUNT];
-    let (mut filled, mut at) = (0, 0);
+const _: () = assert!(TOOLS.len() <= 64, "a ToolSet is one word");
+
+/// Slots of the name table: a power of two, so sparse that a look-up ends after one or two slots.
+const SLOTS: usize = 512;
+
+/// Every name by its hash, with open addressing, filled while compiling. A name that two tools share does not compile.
+const TABLE: [(&str, u8); SLOTS] = {
+    let mut table = [("", 0); SLOTS];
+    let mut at = 0;
     while at < TOOLS.len() {
-        #[allow(clippy::cast_possible_truncation, reason = "at most 64 tools, see below")]
-        let id = ToolId(at as u8);
-        names[filled] = (TOOLS[at].name, id);
-        filled += 1;
         let mut alias = 0;
-        while alias < TOOLS[at].aliases.len() {
-            names[filled] = (TOOLS[at].aliases[alias], id);
-            filled += 1;
+        while alias <= TOOLS[at].aliases.len() {
+            let name = if alias == 0 { TOOLS[at].name } else { TOOLS[at].aliases[alias - 1] };
+            assert!(!name.is_empty() && name.len() <= LONGEST);
+            let mut slot = hash(name.as_bytes()) as usize % SLOTS;
+            while !table[slot].0.is_empty() {
+                assert!(!same(table[slot].0.as_bytes(), name.as_bytes()), "one name for two tools");
+                slot = (slot + 1) % SLOTS;
+            }
+            table[slot] = (name, ToolId::at(at).0);
             alias += 1;
         }
         at += 1;
     }
-    let mut sorted = 1;
-    while sorted < NAME_COUNT {
-        let mut hole = sorted;
-        while hole > 0 && compare(names[hole].0.as_bytes(), names[hole - 1].0.as_bytes()) < 0 {
-            let lower = names[hole - 1];
-            names[hole - 1] = names[hole];
-            names[hole] = lower;
-            hole -= 1;
-        }
-        sorted += 1;
-    }
-    names
+    table
 };
 
-const _: () = assert!(TOOLS.len() <= 64, "a ToolSet is one word");
+/// FNV-1a over what counts of a name.
+const fn hash(name: &[u8]) -> u32 {
+    let (mut hash, mut at) = (0x811c_9dc5_u32, 0);
+    while at < name.len() {
+        if !is_separator(name[at]) {
+            hash = (hash ^ name[at].to_ascii_lowercase() as u32).wrapping_mul(0x0100_0193);
+        }
+        at += 1;
+    }
+    hash ^ hash >> 15
+}
 
-/// Compares two names, skipping separators and case: -1, 0, 1.
-const fn compare(left: &[u8], right: &[u8]) -> i8 {
+/// Whether two names are one but for separators and case.
+const fn same(left: &[u8], right: &[u8]) -> bool {
     let (mut i, mut j) = (0, 0);
     loop {
         while i < left.len() && is_separator(left[i]) {
@@ -245,14 +242,9 @@ const fn compare(left: &[u8], right: &[u8]) -> i8 {
             j += 1;
         }
         match (i < left.len(), j < right.len()) {
-            (false, false) => return 0,
-            (false, true) => return -1,
-            (true, false) => return 1,
-            (true, true) => {}
-        }
-        let (a, b) = (left[i].to_ascii_lowercase(), right[j].to_ascii_lowercase());
-        if a != b {
-            return if a < b { -1 } else { 1 };
+            (false, false) => return true,
+            (true, true) if left[i].eq_ignore_ascii_case(&right[j]) => {}
+            _ => return false,
         }
         i += 1;
         j += 1;
@@ -280,21 +272,29 @@ pub fn meaning(name: &str) -> Meaning {
         if !matches!(server, "swbox" | "plugin_swbox_swbox") {
             return Meaning::Unknown;
         }
-        let own = OWN.iter().any(|own| compare(own.as_bytes(), base.as_bytes()) == 0);
+        let own = OWN.iter().any(|own| same(own.as_bytes(), base.as_bytes()));
         return if own { Meaning::Own } else { known(base).map_or(Meaning::Unknown, Meaning::Known) };
     }
     known(name).map_or(Meaning::Unknown, Meaning::Known)
 }
 
 fn known(name: &str) -> Option<ToolId> {
-    if name.len() > LONGEST {
+    if name.is_empty() || name.len() > LONGEST {
         return None;
     }
-    let found =
-        NAMES.binary_search_by(|(known, _)| compare(known.as_bytes(), name.as_bytes()).cmp(&0)).ok()?;
-    let id = NAMES[found].1;
-    let sentinel = id.tool().name.starts_with("__");
+    let mut slot = hash(name.as_bytes()) as usize % SLOTS;
+    let id = loop {
+        let (known, id) = TABLE[slot];
+        if known.is_empty() {
+            return None;
+        }
+        if same(known.as_bytes(), name.as_bytes()) {
+            break ToolId(id);
+        }
+        slot = (slot + 1) % SLOTS;
+    };
     // A sentinel is spelt as it is, but for case: a tool called `destructive` is not the sentinel.
+    let sentinel = id.tool().name.starts_with("__");
     (!sentinel || name.eq_ignore_ascii_case(id.tool().name)).then_some(id)
 }
 
@@ -428,13 +428,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_found() {
-        for pair in NAMES.windows(2) {
-            assert!(compare(pair[0].0.as_bytes(), pair[1].0.as_bytes()) < 0, "{pair:?}");
-        }
-        for (name, id) in NAMES {
-            assert_eq!(known(name), Some(id), "{name}");
-            assert!(name.len() <= LONGEST, "{name}");
+    fn every_name_is_found() {
+        for (at, tool) in TOOLS.iter().enumerate() {
+            for name in [tool.name].iter().chain(tool.aliases) {
+                assert_eq!(known(name), Some(ToolId::at(at)), "{name}");
+            }
         }
     }
 

@@ -5,7 +5,12 @@ use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, OpSet, Opa
 use crate::shell::{Span, Trust};
 use crate::workflow::{Loaded, builtin::builtin, load};
 
+mod commands;
 mod lines;
+mod properties;
+mod rights;
+mod rules;
+mod tools;
 
 /// A machine from a built-in's name or from JSON text.
 fn machine(text: &str) -> Machine {
@@ -68,6 +73,34 @@ impl Segment {
         }
         self
     }
+    fn host(mut self, host: &str) -> Self {
+        if let Some(op) = self.0.ops.last_mut() {
+            op.subject = Subject::Host(host.to_owned());
+        }
+        self
+    }
+    /// Behind a wrapper, written as `raw`.
+    fn wrapped(mut self, raw: &str) -> Self {
+        self.0.raw = raw.split_whitespace().map(str::to_owned).collect();
+        self.0.indirect = true;
+        self
+    }
+    fn prefix(mut self, prefix: &str) -> Self {
+        self.0.prefix = prefix.split_whitespace().map(str::to_owned).collect();
+        self
+    }
+    fn pure(mut self) -> Self {
+        self.0.pure = true;
+        self
+    }
+    fn filter(mut self) -> Self {
+        self.0.stdin_filter = true;
+        self
+    }
+    fn effect_free(mut self) -> Self {
+        self.0.effect_free = true;
+        self
+    }
     fn closed(mut self) -> Self {
         self.0.closed = true;
         self
@@ -88,6 +121,20 @@ fn line(segments: Vec<Segment>) -> Classification {
         catastrophe: None,
         segments,
     }
+}
+
+fn untrusted(mut line: Classification) -> Classification {
+    line.trust = Trust::Untrusted {
+        code: "syntax_error",
+        reason: "the quote never ends".into(),
+        span: Span::new(0, 1),
+    };
+    line
+}
+
+fn decide(machine: &Machine, line: &Classification) -> (Decision, Vec<&'static str>) {
+    let answer = ask(machine, "s", "the line", line);
+    (answer.decision, codes(&answer))
 }
 
 fn ask(machine: &Machine, state: &str, text: &str, line: &Classification) -> Evaluation {
