@@ -4,8 +4,22 @@
 //! Danger: tree-sitter-bash hides executed commands without an error node, so our own lexer owns the words and
 //! the tree owns only the structure; where both disagree the script is [`Trust::Untrusted`].
 
+mod assemble;
+mod brace;
+mod characters;
+mod cursor;
+mod evaluate;
+mod lexer;
+mod limits;
+mod reading;
 pub mod segment;
+mod skeleton;
+mod tree;
+mod trust;
+mod variables;
 pub mod word;
+
+use trust::Problem;
 
 pub use segment::{Assignment, Context, Redirect, RedirectOp, Segment};
 pub use word::{Arg, Piece, Span, Value};
@@ -38,4 +52,91 @@ pub struct Script {
     pub trust: Trust,
     /// A construct whose effect cannot be seen from the text although the parse is sound (`${x@P}`, `test -v 'a[…]'`).
     pub opaque: Option<(&'static str, Span)>,
+    /// Names of the functions that the script defines, wherever.
+    pub functions: Vec<String>,
+}
+
+/// Reads a command line or script. Total: what cannot be read for certain is [`Trust::Untrusted`].
+pub fn parse(source: &str) -> Script {
+    if source.len() > limits::MAX_BYTES {
+        let problem = Problem::new("too_long", limits::MAX_BYTES);
+        return Script {
+            segments: Vec::new(),
+            trust: untrusted(source, &problem),
+            opaque: None,
+            functions: Vec::new(),
+        };
+    }
+    let reading = lexer::read(source);
+    let problem = trust::r7_r8_lexer_content(&reading)
+        .or_else(|| trust::r6_no_reserved_verb(&reading, source.as_bytes()))
+        .or_else(|| structure_problem(&reading));
+    Script {
+        segments: assemble::segments(&reading, source),
+        trust: problem.map_or(Trust::Trusted, |problem| untrusted(source, &problem)),
+        opaque: None,
+        functions: reading.definitions.into_iter().map(|definition| definition.name).collect(),
+    }
+}
+
+/// Reads bytes; what is not UTF-8 is untrusted, and spans then refer to the text with U+FFFD in it.
+pub fn parse_bytes(source: &[u8]) -> Script {
+    let text = String::from_utf8_lossy(source);
+    let mut script = parse(&text);
+    if let Err(error) = std::str::from_utf8(source) {
+        script.trust = untrusted(&text, &Problem::new("invalid_utf8", error.valid_up_to()));
+    }
+    script
+}
+
+/// An argv that is run without a shell, as one trusted segment.
+pub fn from_argv(argv: &[String]) -> Script {
+    let mut start = 0;
+    let words = argv.iter().map(|word| {
+        let span = Span::new(start, start + word.len());
+        start = span.end + 1;
+        Arg { value: Value::Literal(word.clone()), span }
+    });
+    let argv: Vec<Arg> = words.collect();
+    let segment = Segment {
+        span: Span::new(0, argv.last().map_or(0, |arg| arg.span.end)),
+        argv,
+        assignments: Vec::new(),
+        redirects: Vec::new(),
+        context: Context::default(),
+        calls_function: false,
+    };
+    Script { segments: vec![segment], trust: Trust::Trusted, opaque: None, functions: Vec::new() }
+}
+
+/// Compares each skeleton with its tree.
+fn structure_problem(reading: &reading::Reading) -> Option<Problem> {
+    let Some(mut reader) = tree::Reader::new() else { return Some(Problem::new("no_grammar", 0)) };
+    reading.skeletons.iter().find_map(|skeleton| {
+        if skeleton.text.len() > limits::MAX_SKELETON {
+            return Some(Problem::new("too_complex", 0));
+        }
+        let Some(structure) = reader.read(&skeleton.text) else {
+            return Some(Problem::new("too_complex", 0));
+        };
+        let (code, at) = trust::check(skeleton, &structure)?;
+        Some(Problem::new(code, source_offset(reading, skeleton, at)))
+    })
+}
+
+/// Where in the source a place in a skeleton comes from: the last word before it.
+fn source_offset(reading: &reading::Reading, skeleton: &skeleton::Skeleton, at: usize) -> usize {
+    let before = skeleton.marks.iter().take_while(|(start, _)| *start as usize <= at);
+    let command = before.last().and_then(|(_, command)| reading.commands.get(*command as usize));
+    command.map_or(0, |command| command.span.start)
+}
+
+fn untrusted(source: &str, problem: &Problem) -> Trust {
+    let start = problem.at.min(source.len());
+    let length = source.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    Trust::Untrusted {
+        code: problem.code,
+        reason: trust::reason(problem.code).to_owned(),
+        span: Span::new(start, start + length),
+    }
 }

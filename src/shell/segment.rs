@@ -17,6 +17,9 @@ pub struct Segment {
     pub span: Span,
     /// Where it stands.
     pub context: Context,
+    /// Calls a function that this script surely defined before: the body's segments are in the list, the call itself
+    /// does nothing.
+    pub calls_function: bool,
 }
 
 /// Where a segment stands in the script.

@@ -31,6 +31,8 @@ pub enum Piece {
     Known(String),
     /// An unquoted file-name pattern (`*`, `?`, `[…]`), kept as written.
     Glob(String),
+    /// The user's home directory: an unquoted `~`, or `$HOME` where the script does not assign it.
+    Home,
     /// Text that only bash will know (`$x`, `$(…)`). `splits`: unquoted, so it may become several words or none.
     Unknown {
         /// Whether field splitting may turn this piece into several words or none.
@@ -67,7 +69,7 @@ impl Value {
             Self::Literal(text) => text,
             Self::Partial(pieces) => match pieces.first() {
                 Some(Piece::Known(text)) => text,
-                Some(Piece::Glob(_) | Piece::Unknown { .. }) | None => "",
+                Some(Piece::Glob(_) | Piece::Home | Piece::Unknown { .. }) | None => "",
             },
             Self::Unknown { .. } => "",
         }

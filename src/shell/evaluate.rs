@@ -1,0 +1,592 @@
+//! What is known of a word's value before bash runs it, computed from the word's own text.
+//!
+//! Danger: text claimed to be known that bash would change. Whatever is not handled here is unknown.
+
+use super::brace::{self, Part};
+use super::cursor::{is_name, is_name_byte};
+use super::reading::{RawWord, Reading};
+use super::variables::{Lookup, Variables};
+use super::word::{Arg, Piece, Value};
+
+/// How a word stands in the script: what expansions apply to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Field splitting and globbing apply.
+    Fields,
+    /// Neither applies: assignments, here-strings, heredoc bodies.
+    Single,
+}
+
+/// Evaluates words of one script.
+#[derive(Clone, Copy)]
+pub(super) struct Evaluator<'a> {
+    pub(super) reading: &'a Reading,
+    pub(super) source: &'a [u8],
+    pub(super) variables: &'a Variables,
+}
+
+impl Evaluator<'_> {
+    fn text(&self, word: &RawWord) -> &[u8] {
+        self.reading.text(self.source, word.slice.text)
+    }
+
+    /// The arguments that a word becomes.
+    pub(super) fn arguments(&self, word: &RawWord, to: &mut Vec<Arg>) {
+        let (start, end) = (word.slice.start, word.slice.end);
+        let text = self.text(word);
+        let bytes = text.get(start..end).unwrap_or(&[]);
+        if !word.quoted && !word.spliced && is_plain(bytes) {
+            to.push(Arg { value: Value::Literal(to_text(bytes)), span: word.span });
+            return;
+        }
+        let alternatives = if bytes.contains(&b'{') {
+            brace::expand(text, start, end, &|at| self.skip(word, at))
+        } else {
+            Some(vec![vec![Part::Text(start, end)]])
+        };
+        let Some(alternatives) = alternatives else {
+            to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
+            return;
+        };
+        for parts in alternatives {
+            let mut builder = Builder::new(Mode::Fields);
+            for part in &parts {
+                match part {
+                    Part::Text(start, end) => self.walk(word, *start, *end, &mut builder),
+                    Part::Member(member) => builder.known(member),
+                }
+            }
+            to.extend(builder.finish().into_iter().map(|value| Arg { value, span: word.span }));
+        }
+    }
+
+    /// The value of a redirect's target: one word, or unknown.
+    pub(super) fn target(&self, word: &RawWord) -> Value {
+        let mut words = Vec::new();
+        self.arguments(word, &mut words);
+        if words.len() > 1 {
+            // bash refuses an ambiguous redirect
+            return Value::Unknown { splits: true };
+        }
+        words.pop().map_or(Value::Unknown { splits: true }, |word| word.value)
+    }
+
+    /// The value of an assignment, here-string: no splitting, no globbing.
+    pub(super) fn single(&self, word: &RawWord, start: usize) -> Value {
+        let mut builder = Builder::new(Mode::Single);
+        builder.assignment = true;
+        self.walk(word, start, word.slice.end, &mut builder);
+        builder.finish().pop().unwrap_or_else(|| Value::Literal(String::new()))
+    }
+
+    /// The text of a heredoc.
+    pub(super) fn heredoc(&self, word: &RawWord, literal: bool) -> Value {
+        let text = self.text(word).get(word.slice.start..word.slice.end).unwrap_or(&[]);
+        if literal || !text.iter().any(|byte| matches!(byte, b'$' | b'`' | b'\\')) {
+            return Value::Literal(to_text(text));
+        }
+        let mut builder = Builder::new(Mode::Single);
+        let mut at = word.slice.start;
+        while at < word.slice.end {
+            at = self.double_quoted_step(word, at, word.slice.end, b"\\$`", &mut builder);
+        }
+        builder.finish().pop().unwrap_or_else(|| Value::Literal(String::new()))
+    }
+
+    /// The end of the expansion that starts at `at`.
+    fn expansion(&self, word: &RawWord, at: usize) -> Option<usize> {
+        let (first, last) = word.expansions;
+        let entries = self.reading.expansions.get(first as usize..last as usize)?;
+        let entry = entries.iter().find(|entry| entry.text == word.slice.text && entry.start == at)?;
+        (entry.end > at).then_some(entry.end)
+    }
+
+    /// The end of a quoted stretch or expansion that starts at `at`: what brace expansion passes over.
+    fn skip(&self, word: &RawWord, at: usize) -> Option<usize> {
+        let text = self.text(word);
+        if let Some(end) = self.expansion(word, at) {
+            return Some(end);
+        }
+        match text.get(at)? {
+            b'\\' => Some(at + 2),
+            b'\'' => Some(closing_quote(text, at + 1) + 1),
+            b'$' if text.get(at + 1) == Some(&b'\'') => Some(ansi_end(text, at + 2) + 1),
+            b'"' => {
+                let mut at = at + 1;
+                while at < word.slice.end && text.get(at) != Some(&b'"') {
+                    at = match self.expansion(word, at) {
+                        Some(end) => end,
+                        None if text.get(at) == Some(&b'\\') => at + 2,
+                        None => at + 1,
+                    };
+                }
+                Some(at + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Evaluates unquoted text.
+    fn walk(&self, word: &RawWord, start: usize, end: usize, builder: &mut Builder) {
+        let text = self.text(word);
+        let mut at = start;
+        while at < end {
+            let byte = text.get(at).copied().unwrap_or(0);
+            let tilde = byte == b'~' && (at == word.slice.start || self.after_assignment(word, at, builder));
+            at = match byte {
+                b'\\' if text.get(at + 1) == Some(&b'\n') => at + 2,
+                b'\\' => {
+                    let next = character_end(text, at + 1, end);
+                    builder.quoted(text.get(at + 1..next).unwrap_or(b"\\"));
+                    next.max(at + 1)
+                }
+                b'\'' => {
+                    let close = closing_quote(text, at + 1).min(end);
+                    builder.quoted(text.get(at + 1..close).unwrap_or(&[]));
+                    close + 1
+                }
+                b'"' => self.double_quoted(word, at + 1, end, builder),
+                b'$' => self.dollar(word, at, end, false, builder),
+                b'`' | b'<' | b'>' => match self.expansion(word, at) {
+                    Some(close) => {
+                        builder.unknown(byte == b'`');
+                        close
+                    }
+                    None => {
+                        builder.unknown(true);
+                        end
+                    }
+                },
+                b'~' if tilde => tilde_prefix(text, at, end, builder),
+                b'*' | b'?' => {
+                    builder.glob(&text[at..=at]);
+                    at + 1
+                }
+                b'[' => bracket(text, at, end, builder),
+                b'(' => {
+                    // an array or an extended pattern
+                    builder.unknown(true);
+                    end
+                }
+                _ => {
+                    let mut stop = at + 1;
+                    while stop < end && !is_special(text.get(stop).copied().unwrap_or(0)) {
+                        stop += 1;
+                    }
+                    builder.known(&to_text(text.get(at..stop).unwrap_or(&[])));
+                    stop
+                }
+            };
+        }
+    }
+
+    /// Whether `at` is where a tilde counts in a value: after `NAME=`, and in assignments after each colon.
+    fn after_assignment(&self, word: &RawWord, at: usize, builder: &Builder) -> bool {
+        let starts = word.assignment.is_some_and(|(_, value)| value == at);
+        starts || builder.assignment && self.text(word).get(at.wrapping_sub(1)) == Some(&b':')
+    }
+
+    fn double_quoted(&self, word: &RawWord, start: usize, end: usize, builder: &mut Builder) -> usize {
+        let text = self.text(word);
+        builder.quoted(&[]);
+        let mut at = start;
+        while at < end {
+            if text.get(at) == Some(&b'"') {
+                return at + 1;
+            }
+            at = self.double_quoted_step(word, at, end, b"\\$`\"", builder);
+        }
+        end
+    }
+
+    /// One step through double-quoted text; `escapable`: what a backslash quotes there.
+    fn double_quoted_step(
+        &self,
+        word: &RawWord,
+        at: usize,
+        end: usize,
+        escapable: &[u8],
+        builder: &mut Builder,
+    ) -> usize {
+        let text = self.text(word);
+        match text.get(at).copied().unwrap_or(0) {
+            b'\\' => match text.get(at + 1) {
+                Some(b'\n') => at + 2,
+                Some(next) if escapable.contains(next) => {
+                    builder.quoted(&[*next]);
+                    at + 2
+                }
+                _ => {
+                    builder.quoted(b"\\");
+                    at + 1
+                }
+            },
+            b'$' => self.dollar(word, at, end, true, builder),
+            b'`' => {
+                builder.unknown(false);
+                self.expansion(word, at).unwrap_or(end)
+            }
+            _ => {
+                let mut stop = at + 1;
+                while stop < end && !matches!(text.get(stop), Some(b'\\' | b'$' | b'`' | b'"')) {
+                    stop += 1;
+                }
+                builder.quoted(text.get(at..stop).unwrap_or(&[]));
+                stop
+            }
+        }
+    }
+
+    /// A dollar and what belongs to it.
+    fn dollar(&self, word: &RawWord, at: usize, end: usize, quoted: bool, builder: &mut Builder) -> usize {
+        let text = self.text(word);
+        if let Some(close) = self.expansion(word, at) {
+            let inner = text.get(at + 2..close.saturating_sub(1)).unwrap_or(&[]);
+            match text.get(at + 1) {
+                Some(b'{') => self.parameter(inner, quoted, builder),
+                Some(b'(') if inner.starts_with(b"(") && inner.ends_with(b")") => builder.unknown(false),
+                Some(b'[') => builder.unknown(false),
+                _ => builder.unknown(!quoted),
+            }
+            return close;
+        }
+        match text.get(at + 1).copied() {
+            Some(b'\'') if !quoted => {
+                let close = ansi_end(text, at + 2).min(end);
+                match ansi(text.get(at + 2..close).unwrap_or(&[])) {
+                    Some(value) => builder.quoted(value.as_bytes()),
+                    None => builder.unknown(false),
+                }
+                close + 1
+            }
+            Some(b'"') if !quoted && !self.variables.translated => {
+                self.double_quoted(word, at + 2, end, builder)
+            }
+            Some(b'"') if !quoted => {
+                let mut ignored = Builder::new(Mode::Single);
+                let close = self.double_quoted(word, at + 2, end, &mut ignored);
+                builder.unknown(false);
+                close
+            }
+            Some(b'@') => {
+                builder.unknown(true);
+                at + 2
+            }
+            Some(b'*' | b'#' | b'?' | b'-' | b'$' | b'!' | b'0'..=b'9') => {
+                builder.unknown(!quoted);
+                at + 2
+            }
+            Some(b'\\') => {
+                // a continuation inside `$\`newline`name`: no need to know
+                builder.unknown(true);
+                end
+            }
+            Some(byte) if is_name_byte(byte) => {
+                let mut stop = at + 1;
+                while stop < end && text.get(stop).copied().is_some_and(is_name_byte) {
+                    stop += 1;
+                }
+                if text.get(stop) == Some(&b'\\') && text.get(stop + 1) == Some(&b'\n') {
+                    builder.unknown(true);
+                    return end;
+                }
+                self.variable(text.get(at + 1..stop).unwrap_or(&[]), quoted, builder);
+                stop
+            }
+            _ => {
+                builder.known("$");
+                at + 1
+            }
+        }
+    }
+
+    /// `${…}`.
+    fn parameter(&self, inner: &[u8], quoted: bool, builder: &mut Builder) {
+        if is_name(inner) {
+            self.variable(inner, quoted, builder);
+        } else if !quoted && is_blank_slice(inner) && self.variables.lookup(b"IFS") == Lookup::Unset {
+            builder.separator();
+        } else {
+            let many = inner.windows(2).any(|pair| pair == b"[@" || pair == b"@]") || inner.starts_with(b"@");
+            builder.unknown(!quoted || many || inner.starts_with(b"!"));
+        }
+    }
+
+    fn variable(&self, name: &[u8], quoted: bool, builder: &mut Builder) {
+        match (name, self.variables.lookup(name)) {
+            (_, Lookup::Known(value)) if quoted => builder.quoted(value.as_bytes()),
+            (_, Lookup::Known(value)) if !self.variables.separators_changed() => builder.split(value),
+            (b"HOME", Lookup::Unset) => builder.piece(Piece::Home),
+            (b"IFS", Lookup::Unset) if quoted => builder.quoted(b" \t\n"),
+            (b"IFS", Lookup::Unset) => builder.separator(),
+            _ => builder.unknown(!quoted),
+        }
+    }
+}
+
+/// `${IFS%??}`, `${IFS:0:1}` and their like: some of the default separators, so a separator when unquoted.
+fn is_blank_slice(inner: &[u8]) -> bool {
+    matches!(
+        inner,
+        b"IFS%?" | b"IFS%??" | b"IFS#?" | b"IFS#??" | b"IFS:0:1" | b"IFS:1:1" | b"IFS:2:1" | b"IFS:0:2"
+    )
+}
+
+const fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`' | b'<' | b'>' | b'~' | b'*' | b'?' | b'[' | b'(')
+}
+
+/// Whether an unquoted word stands for itself.
+fn is_plain(bytes: &[u8]) -> bool {
+    !bytes.iter().any(|byte| is_special(*byte) || *byte == b'{')
+}
+
+fn to_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Where the quote that ends a single-quoted stretch stands.
+fn closing_quote(text: &[u8], start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or(&[]);
+    rest.iter().position(|byte| *byte == b'\'').map_or(text.len(), |ahead| start + ahead)
+}
+
+/// Where the quote that ends `$'…'` stands.
+fn ansi_end(text: &[u8], mut at: usize) -> usize {
+    while at < text.len() && text.get(at) != Some(&b'\'') {
+        at += if text.get(at) == Some(&b'\\') { 2 } else { 1 };
+    }
+    at.min(text.len())
+}
+
+/// One past the character that starts at `at`.
+fn character_end(text: &[u8], at: usize, end: usize) -> usize {
+    let mut stop = at + 1;
+    while stop < end && text.get(stop).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        stop += 1;
+    }
+    stop.min(end)
+}
+
+/// An unquoted tilde at a place where it counts.
+fn tilde_prefix(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
+    let mut stop = at + 1;
+    while stop < end && !matches!(text.get(stop), Some(b'/' | b':')) {
+        stop += 1;
+    }
+    let name = text.get(at + 1..stop).unwrap_or(&[]);
+    if name.is_empty() {
+        builder.piece(Piece::Home);
+        return stop;
+    }
+    if name.iter().any(|byte| is_special(*byte)) {
+        // a quote in the prefix makes it plain text
+        builder.known("~");
+        return at + 1;
+    }
+    builder.unknown(false);
+    stop
+}
+
+/// `[…]` as a pattern, if it is closed.
+fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
+    let rest = text.get(at + 1..end).unwrap_or(&[]);
+    let Some(close) = rest.iter().position(|byte| *byte == b']') else {
+        builder.known("[");
+        return at + 1;
+    };
+    let inside = rest.get(..close).unwrap_or(&[]);
+    if inside.iter().any(|byte| is_special(*byte)) {
+        builder.glob(b"[");
+        return at + 1;
+    }
+    builder.glob(text.get(at..at + close + 2).unwrap_or(&[]));
+    at + close + 2
+}
+
+/// The value of `$'…'`; none where it depends on the locale or is no text.
+fn ansi(text: &[u8]) -> Option<String> {
+    let mut value = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        at += 1;
+        if *byte != b'\\' {
+            value.push(*byte);
+            continue;
+        }
+        let Some(escape) = text.get(at) else {
+            value.push(b'\\');
+            break;
+        };
+        at += 1;
+        let number = |from: usize, most: usize, radix: u32| {
+            let digits = text.get(from..).unwrap_or(&[]).iter().take(most);
+            digits.take_while(|byte| char::from(**byte).is_digit(radix)).count()
+        };
+        let parse = |from: usize, length: usize, radix: u32| {
+            let digits = std::str::from_utf8(text.get(from..from + length)?).ok()?;
+            u32::from_str_radix(digits, radix).ok()
+        };
+        let code = match escape {
+            b'a' => 7,
+            b'b' => 8,
+            b'e' | b'E' => 27,
+            b'f' => 12,
+            b'n' => 10,
+            b'r' => 13,
+            b't' => 9,
+            b'v' => 11,
+            b'\\' | b'\'' | b'"' | b'?' => u32::from(*escape),
+            b'0'..=b'7' => {
+                let length = number(at - 1, 3, 8);
+                at += length - 1;
+                parse(at - length, length, 8)? & 0xff
+            }
+            b'x' | b'u' | b'U' => {
+                let most = match escape {
+                    b'x' => 2,
+                    b'u' => 4,
+                    _ => 8,
+                };
+                let length = number(at, most, 16);
+                if length == 0 {
+                    value.extend_from_slice(&[b'\\', *escape]);
+                    continue;
+                }
+                at += length;
+                parse(at - length, length, 16)?
+            }
+            b'c' => {
+                let control = *text.get(at)?;
+                at += 1;
+                if control == b'\\' {
+                    return None;
+                }
+                u32::from(control.to_ascii_uppercase() ^ 0x40) & 0x7f
+            }
+            other => {
+                value.extend_from_slice(&[b'\\', *other]);
+                continue;
+            }
+        };
+        // a NUL ends the string, and above ASCII the locale decides
+        if code == 0 || code > 0x7f {
+            return None;
+        }
+        value.push(u8::try_from(code).ok()?);
+    }
+    String::from_utf8(value).ok()
+}
+
+/// Collects the pieces of one word into fields.
+struct Builder {
+    mode: Mode,
+    /// A tilde counts after each colon.
+    assignment: bool,
+    fields: Vec<Value>,
+    pieces: Vec<Piece>,
+    /// The present field exists even when empty.
+    present: bool,
+    /// Something unquoted and unknown may have vanished.
+    any_field: bool,
+}
+
+impl Builder {
+    const fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            assignment: false,
+            fields: Vec::new(),
+            pieces: Vec::new(),
+            present: false,
+            any_field: false,
+        }
+    }
+
+    fn known(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.present = true;
+        if let Some(Piece::Known(last)) = self.pieces.last_mut() {
+            last.push_str(text);
+        } else {
+            self.pieces.push(Piece::Known(text.to_owned()));
+        }
+    }
+
+    fn quoted(&mut self, bytes: &[u8]) {
+        self.present = true;
+        self.known(&String::from_utf8_lossy(bytes));
+    }
+
+    fn piece(&mut self, piece: Piece) {
+        self.present = true;
+        self.pieces.push(piece);
+    }
+
+    fn glob(&mut self, bytes: &[u8]) {
+        let text = to_text(bytes);
+        if self.mode == Mode::Single {
+            self.known(&text);
+        } else if let Some(Piece::Glob(last)) = self.pieces.last_mut() {
+            last.push_str(&text);
+        } else {
+            self.piece(Piece::Glob(text));
+        }
+    }
+
+    fn unknown(&mut self, splits: bool) {
+        self.piece(Piece::Unknown { splits: splits && self.mode == Mode::Fields });
+    }
+
+    /// An unquoted separator: what follows is another word.
+    fn separator(&mut self) {
+        if self.mode == Mode::Single {
+            self.known(" ");
+            return;
+        }
+        self.any_field = true;
+        if self.present {
+            let value = value_of(std::mem::take(&mut self.pieces));
+            self.fields.push(value);
+            self.present = false;
+        }
+    }
+
+    /// The unquoted value of a variable: split at blanks, patterns kept as such.
+    fn split(&mut self, value: &str) {
+        self.any_field = true;
+        if self.mode == Mode::Single {
+            self.known(value);
+            return;
+        }
+        for (index, part) in value.split([' ', '\t', '\n']).enumerate() {
+            if index > 0 {
+                self.separator();
+            }
+            if part.contains(['*', '?', '[', '\\']) {
+                self.piece(Piece::Glob(part.to_owned()));
+            } else {
+                self.known(part);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<Value> {
+        if self.present || !self.any_field && self.fields.is_empty() {
+            let value = value_of(std::mem::take(&mut self.pieces));
+            self.fields.push(value);
+        }
+        self.fields
+    }
+}
+
+fn value_of(mut pieces: Vec<Piece>) -> Value {
+    match pieces.as_mut_slice() {
+        [] => Value::Literal(String::new()),
+        [Piece::Known(text)] => Value::Literal(std::mem::take(text)),
+        [Piece::Unknown { splits }] => Value::Unknown { splits: *splits },
+        _ => Value::Partial(pieces),
+    }
+}

@@ -1,0 +1,232 @@
+//! Which variables have a value that the script itself makes certain.
+//!
+//! Only assignments in straight-line code count, and only of names that nothing else in the script can change.
+//! Danger: a value that is propagated although a loop, a branch, `read` or `eval` changed it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::cursor::is_name_byte;
+use super::reading::{CommandKind, RawCommand, RawWord, Reading};
+use super::word::Value;
+
+/// What is known of a variable.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Lookup<'a> {
+    /// The script gives it this value.
+    Known(&'a str),
+    /// The script does not touch it.
+    Unset,
+    /// The script may change it.
+    Changed,
+}
+
+/// The variables of a script, at one point of it.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    values: HashMap<Vec<u8>, Option<String>>,
+    /// Names that something other than straight-line code may change.
+    unstable: HashSet<Vec<u8>>,
+    /// Anything may have changed (`eval`, `source`, a dynamic name).
+    all_unstable: bool,
+    /// `$"…"` may be translated.
+    pub(super) translated: bool,
+}
+
+/// Builtins whose arguments name variables that they change.
+const CHANGERS: &[&[u8]] = &[
+    b"read",
+    b"mapfile",
+    b"readarray",
+    b"declare",
+    b"typeset",
+    b"local",
+    b"export",
+    b"readonly",
+    b"unset",
+    b"getopts",
+    b"printf",
+    b"let",
+    b"wait",
+    b"builtin",
+    b"command",
+];
+
+/// Builtins that may change anything.
+const CHANGE_ALL: &[&[u8]] = &[b"eval", b"source", b".", b"trap", b"alias", b"enable", b"shopt"];
+
+impl Variables {
+    /// Nothing is certain.
+    pub(super) fn unknown() -> Self {
+        Self { all_unstable: true, ..Self::default() }
+    }
+
+    /// What of the script's variables is stable at all.
+    pub(super) fn survey(reading: &Reading, source: &[u8]) -> Self {
+        let mut variables = Self::default();
+        for command in &reading.commands {
+            variables.survey_command(command, reading, source);
+        }
+        for name in &reading.loop_variables {
+            variables.unstable.insert(name.as_bytes().to_vec());
+        }
+        for (slice, _) in &reading.arithmetic {
+            variables.names_in(reading.bytes(source, *slice));
+        }
+        for (slice, _) in &reading.parameters {
+            let text = reading.bytes(source, *slice);
+            if text.contains(&b'=') {
+                variables.leading_name(text);
+            }
+        }
+        variables
+    }
+
+    fn survey_command(&mut self, command: &RawCommand, reading: &Reading, source: &[u8]) {
+        let straight = is_straight(command);
+        for assignment in &command.assignments {
+            let name = name_of(reading, source, assignment);
+            if name.starts_with(b"TEXTDOMAIN") {
+                self.translated = true;
+            }
+            if !straight || !is_simple(reading, source, assignment) {
+                self.unstable.insert(name.to_vec());
+            }
+        }
+        for redirect in &command.redirects {
+            if let Some(fd) = redirect.fd {
+                self.names_in(reading.bytes(source, fd));
+            }
+        }
+        let Some(verb) = command.words.first() else { return };
+        if command.kind != CommandKind::Simple {
+            return;
+        }
+        let text = reading.bytes(source, verb.slice);
+        if verb.quoted || verb.spliced || text.contains(&b'{') || CHANGE_ALL.contains(&text) {
+            // a quoted verb may be any of them
+            self.all_unstable |= !is_quoted_program(text);
+        } else if CHANGERS.contains(&text) {
+            for word in command.words.iter().skip(1) {
+                let text = reading.bytes(source, word.slice);
+                if word.quoted || word.spliced || text.contains(&b'{') {
+                    self.all_unstable |= word.assignment.is_none() && !is_inert(text);
+                }
+                self.leading_name(text);
+            }
+        }
+    }
+
+    fn leading_name(&mut self, text: &[u8]) {
+        let length = text.iter().take_while(|byte| is_name_byte(**byte)).count();
+        if length > 0 {
+            self.unstable.insert(text.get(..length).unwrap_or(&[]).to_vec());
+        }
+    }
+
+    fn names_in(&mut self, text: &[u8]) {
+        for name in text.split(|byte| !is_name_byte(*byte)) {
+            if !name.is_empty() {
+                self.unstable.insert(name.to_vec());
+            }
+        }
+    }
+
+    /// A straight-line command was passed: its assignments hold from here.
+    pub(super) fn assign(&mut self, name: &[u8], value: Value) {
+        if self.unstable.contains(name) || is_special(name) {
+            self.values.insert(name.to_vec(), None);
+            return;
+        }
+        let value = match value {
+            Value::Literal(text) => Some(text),
+            Value::Partial(_) | Value::Unknown { .. } => None,
+        };
+        self.values.insert(name.to_vec(), value);
+    }
+
+    /// What is known of a variable here.
+    pub(super) fn lookup(&self, name: &[u8]) -> Lookup<'_> {
+        if self.all_unstable || self.unstable.contains(name) {
+            return Lookup::Changed;
+        }
+        match self.values.get(name) {
+            Some(Some(value)) => Lookup::Known(value),
+            Some(None) => Lookup::Changed,
+            None => Lookup::Unset,
+        }
+    }
+
+    /// Whether unquoted values may be split otherwise than at blanks.
+    pub(super) fn separators_changed(&self) -> bool {
+        self.lookup(b"IFS") != Lookup::Unset
+    }
+}
+
+/// Whether what the command assigns holds for all that follows.
+pub(super) fn is_straight(command: &RawCommand) -> bool {
+    let context = command.context;
+    command.words.is_empty()
+        && command.kind == CommandKind::Simple
+        && !context.conditional
+        && !context.in_function
+        && !context.in_substitution
+        && !context.subshell
+        && !context.background
+}
+
+/// The name that an assignment assigns.
+pub(super) fn name_of<'a>(reading: &'a Reading, source: &'a [u8], word: &RawWord) -> &'a [u8] {
+    let end = word.assignment.map_or(word.slice.end, |(name_end, _)| name_end);
+    reading.text(source, word.slice.text).get(word.slice.start..end).unwrap_or(&[])
+}
+
+/// `NAME=value`, not `NAME+=`, `NAME[…]=` or an array.
+pub(super) fn is_simple(reading: &Reading, source: &[u8], word: &RawWord) -> bool {
+    let text = reading.text(source, word.slice.text);
+    !word.array
+        && !word.spliced
+        && word
+            .assignment
+            .is_some_and(|(name_end, value)| value == name_end + 1 && text.get(name_end) == Some(&b'='))
+}
+
+/// A quoted verb that cannot be a builtin that changes variables: it holds a slash.
+fn is_quoted_program(text: &[u8]) -> bool {
+    text.contains(&b'/') && !text.iter().any(|byte| matches!(byte, b'$' | b'`' | b'{'))
+}
+
+/// An argument that names no variable: an option or a quoted text with blanks in it.
+fn is_inert(text: &[u8]) -> bool {
+    !text.iter().any(|byte| matches!(byte, b'$' | b'`' | b'{' | b'[' | b'='))
+        && (text.first() == Some(&b'-') || text.contains(&b' ') || text.contains(&b'%'))
+}
+
+/// Variables that bash itself changes or gives a meaning.
+fn is_special(name: &[u8]) -> bool {
+    name.starts_with(b"BASH")
+        || matches!(
+            name,
+            b"RANDOM"
+                | b"SRANDOM"
+                | b"SECONDS"
+                | b"EPOCHSECONDS"
+                | b"EPOCHREALTIME"
+                | b"LINENO"
+                | b"HISTCMD"
+                | b"IFS"
+                | b"UID"
+                | b"EUID"
+                | b"PPID"
+                | b"SHELLOPTS"
+                | b"PWD"
+                | b"OLDPWD"
+                | b"OPTARG"
+                | b"OPTIND"
+                | b"REPLY"
+                | b"FUNCNAME"
+                | b"GROUPS"
+                | b"DIRSTACK"
+                | b"PIPESTATUS"
+                | b"_"
+        )
+}
