@@ -41,7 +41,8 @@ fn bash_accepts(source: &str) -> bool {
 #[test]
 fn no_hidden_command_is_missed() {
     let mut untrusted = Vec::new();
-    for line in corpus("hidden.txt").lines().filter(|line| !line.is_empty()) {
+    let lines = corpus("hidden.txt");
+    for line in lines.lines().filter(|line| !line.is_empty()) {
         let (id, text) = line.split_once('\t').unwrap();
         let source = text.replace('⏎', "\n").replace('→', "\t");
         let script = parse(&source);

@@ -49,6 +49,7 @@ impl<'a> Word<'a> {
                 for piece in pieces {
                     match piece {
                         Piece::Known(text) | Piece::Glob(text) => whole.push_str(text),
+                        Piece::Home => whole.push('~'),
                         Piece::Unknown { .. } => return None,
                     }
                 }

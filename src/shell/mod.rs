@@ -45,15 +45,14 @@ pub enum Trust {
 pub struct Script {
     /// Every command found, in source order; for an untrusted script those seen so far (forbid rules still look at them).
     pub segments: Vec<Segment>,
-    /// Names of the functions that the script defines, in source order; such a name as a verb runs the bodies reported with
-    /// [`Context::in_function`], not the program of that name.
+    /// Names of the functions that the script defines, in source order; their bodies are reported with
+    /// [`Context::in_function`]. Only a segment with [`Segment::calls_function`] surely calls one of them: the definition
+    /// may stand in a branch, in a subshell, or behind the call.
     pub functions: Vec<String>,
     /// Whether this is all that bash would run.
     pub trust: Trust,
     /// A construct whose effect cannot be seen from the text although the parse is sound (`${x@P}`, `test -v 'a[…]'`).
     pub opaque: Option<(&'static str, Span)>,
-    /// Names of the functions that the script defines, wherever.
-    pub functions: Vec<String>,
 }
 
 /// Reads a command line or script. Total: what cannot be read for certain is [`Trust::Untrusted`].
