@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
@@ -12,7 +13,7 @@ use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::plan::JailPlan;
 use super::report::{At, Message, SetupError, Stage, now};
-use super::{landlock, limits, mount, namespace};
+use super::{egress, landlock, limits, mount, namespace};
 use crate::sys::process::{Command, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing};
 use crate::sys::signal::{self, Set};
 
@@ -38,6 +39,8 @@ pub(super) struct Inside<'a> {
     pub(super) ids: (u32, u32),
     /// Where the command's output goes when it is captured.
     pub(super) output: Option<(OwnedFd, OwnedFd)>,
+    /// Where the listener for the proxy goes, for a command with a list of hosts.
+    pub(super) outside: Option<UnixStream>,
 }
 
 /// Runs the command inside; never returns.
@@ -68,6 +71,9 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
         if plan.namespaces.net {
             crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
         }
+        if let Some(outside) = &inside.outside {
+            egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
+        }
         for text in mount::build(plan)? {
             Message::Degraded(text).send(inside.pipe.as_fd());
         }
@@ -84,6 +90,9 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
     })?;
     rustix::process::chdir(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
     rustix::process::umask(umask);
+    if let Some(outside) = &inside.outside {
+        egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
+    }
     Ok(())
 }
 

@@ -7,11 +7,13 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use super::egress;
 use super::init::{self, Inside};
 use super::namespace;
 use super::outcome::{Exit, Outcome};
@@ -21,6 +23,7 @@ use super::report::{self, Message, SetupError, Stage, now};
 use super::seccomp::{self, Arch};
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
+use crate::proxy::Spawned;
 use crate::sys::process::{Command, Forked, fork_into, single_threaded};
 use crate::sys::signal::Set;
 
@@ -75,6 +78,11 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let command = command(plan)?;
     let filter = seccomp::compile(plan.filter, Arch::NATIVE);
     let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
+    let (inside, outside) = match plan.egress {
+        Some(_) => UnixStream::pair().map(|(inside, outside)| (Some(inside), Some(outside))),
+        None => Ok((None, None)),
+    }
+    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
     let (streams, output) = capture_pipes(capture).map_err(fatal(Stage::Descriptors, "output pipes"))?;
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
@@ -83,11 +91,17 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
     if matches!(forked, Ok(Forked::Child)) {
         drop(reader);
-        drop(streams);
-        init::run(&Inside { plan, command: &command, filter: &filter, pipe, mask, ids, output });
+        drop((streams, inside));
+        init::run(&Inside { plan, command: &command, filter: &filter, pipe, mask, ids, output, outside });
     }
-    drop((pipe, output));
+    drop((pipe, output, outside));
     leave_workspace(before);
+    let proxy = match (&plan.egress, &inside) {
+        (Some(order), Some(inside)) => egress::start(order, inside),
+        _ => Ok(None),
+    };
+    // Without a proxy this is what keeps the command from running.
+    drop(inside);
     let result = match forked {
         Ok(Forked::Parent(child)) => Watch::new(child, reader, streams, plan.limits.timeout)
             .and_then(Watch::run)
@@ -97,7 +111,11 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     };
     // The mask was read a moment ago, so setting it again cannot fail.
     let _ = mask.apply();
-    outcome(plan, result?, begun)
+    let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
+    let mut outcome = outcome(plan, result?, begun)?;
+    outcome.refused_hosts = report.refused;
+    outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
+    Ok(outcome)
 }
 
 /// `init::run` does not return; the child never gets here.
@@ -115,6 +133,7 @@ fn outcome(plan: &JailPlan, ended: Ended, begun: u64) -> Result<Outcome, Failure
         protections: plan.protections.clone(),
         degraded: plan.degraded.clone(),
         output: ended.output,
+        refused_hosts: Vec::new(),
         quarantined: Vec::new(),
     };
     outcome.degraded.extend(ended.degraded);

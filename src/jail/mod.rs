@@ -4,6 +4,7 @@
 
 pub mod act;
 pub mod doctor;
+mod egress;
 mod init;
 pub mod landlock;
 mod launch;

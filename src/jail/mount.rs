@@ -105,6 +105,7 @@ impl Root {
             Step::Proc => self.proc(plan).at(Stage::Proc, &"/proc"),
             Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
             Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
+            Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
             Step::Git { .. } => Ok(()),
             Step::Protect { name } => self.protect(&plan.workspace.join(name)).at(Stage::Protect, name),
@@ -235,6 +236,22 @@ impl Root {
         let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
         self.mount(&tree, Path::new("/dev/pts"), Kind::Directory)
+    }
+
+    /// The binary of this process, by its name: the process itself holds it through a mount of the host's namespace,
+    /// which cannot be bound here. Where the name leads elsewhere by now, ssh has no way to the proxy.
+    fn own(&self, path: &Path) -> io::Result<()> {
+        const SELF: &str = "/proc/self/exe";
+        let tree = match clone_tree(CWD, rustix::fs::readlink(SELF, Vec::new())?, false) {
+            Err(Errno::NOENT) => return Ok(()),
+            tree => tree?,
+        };
+        let (own, named) = (rustix::fs::stat(SELF)?, rustix::fs::fstat(&tree)?);
+        if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) {
+            return Ok(());
+        }
+        set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
+        self.mount(&tree, path, Kind::File)
     }
 
     fn workspace(&mut self, plan: &JailPlan, view: View) -> io::Result<()> {

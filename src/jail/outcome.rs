@@ -79,6 +79,8 @@ pub struct Outcome {
     pub degraded: Vec<String>,
     /// Captured output, when asked for.
     pub output: Option<(Captured, Captured)>,
+    /// Hosts that the command asked its proxy for and did not get.
+    pub refused_hosts: Vec<crate::proxy::RefusedHost>,
     /// Protected names that appeared and were moved away (then the run is 125).
     pub quarantined: Vec<std::path::PathBuf>,
 }

@@ -146,6 +146,11 @@ pub enum Step {
     HostProc,
     /// An own `/dev/pts` with `/dev/ptmx`.
     Pts,
+    /// swbox's own binary, as ssh's way to the proxy.
+    Own {
+        /// Where.
+        path: PathBuf,
+    },
     /// The workspace, by its descriptor.
     Workspace {
         /// How it is seen.
@@ -210,6 +215,8 @@ pub struct JailPlan {
     pub filter: FilterSpec,
     /// Limits.
     pub limits: Limits,
+    /// The proxy that leads to a list of hosts; nothing else leads out of the network namespace.
+    pub egress: Option<crate::proxy::Order>,
     /// Each protection and how it will be achieved.
     pub protections: Vec<(Protection, Achieved)>,
     /// What was asked for and cannot be had at this level.
@@ -218,4 +225,16 @@ pub struct JailPlan {
     pub fallback: Option<Box<JailPlan>>,
     /// Why there is no lesser plan.
     pub no_fallback: Option<String>,
+}
+
+impl JailPlan {
+    /// For a command in the state of this name, which refusals of hosts then name.
+    #[must_use]
+    pub fn for_state(mut self, state: &str) -> Self {
+        if let Some(order) = &mut self.egress {
+            state.clone_into(&mut order.state);
+        }
+        self.fallback = self.fallback.map(|lesser| Box::new(lesser.for_state(state)));
+        self
+    }
 }

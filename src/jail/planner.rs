@@ -14,6 +14,8 @@ use super::seccomp::{FilterSpec, Sockets};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{NetworkRight, WorkspaceRight};
 use crate::profile::SandboxSpec;
+use crate::proxy::environment::{CONNECT_PROGRAM, variables};
+use crate::proxy::{BadEntry, HostList, Order};
 
 /// Device nodes that every command gets.
 const DEVICES: [&str; 6] = ["/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
@@ -47,11 +49,7 @@ pub fn plan(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPl
         return Err(Diagnostic::new("empty_command", "there is no command to run"));
     }
     if let NetworkRight::Hosts(hosts) = &spec.rights.network {
-        return Err(Diagnostic::new(
-            "network_hosts_unsupported",
-            format!("this build cannot hold a command to the hosts {}", hosts.join(", ")),
-        )
-        .help("use a state without network, or grant the host's whole network with \"*\""));
+        HostList::parse(hosts).map_err(|bad| bad_hosts(&bad))?;
     }
     if !host.seccomp {
         return Err(Diagnostic::new(
@@ -77,6 +75,13 @@ pub fn plan(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPl
     lesser.unwrap_or_else(|| Err(Diagnostic::new("no_level", "no level of the jail fits this host")))
 }
 
+/// Entries that would not hold as they read.
+fn bad_hosts(bad: &[BadEntry]) -> Diagnostic {
+    let problems: Vec<String> = bad.iter().map(ToString::to_string).collect();
+    Diagnostic::new("bad_host_entry", problems.join("; "))
+        .help("entries are `host`, `host:port`, `*.example.org`, `10.0.0.0/8`, each with ports 80 and 443 unless one is named")
+}
+
 /// The plan for one shape.
 fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> Result<JailPlan, Diagnostic> {
     let floor = if shape == Shape::LandlockOnly { 3 } else { 1 };
@@ -100,21 +105,25 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         WorkspaceRight::ThrowAway => View::ReadOnly,
         WorkspaceRight::Write => View::Writable,
     };
-    let loopback = matches!(spec.rights.network, NetworkRight::Loopback);
+    let egress = match &spec.rights.network {
+        NetworkRight::Hosts(hosts) if mounts => Some(Order { hosts: hosts.clone(), state: String::new() }),
+        _ => None,
+    };
+    let loopback = egress.is_some() || matches!(spec.rights.network, NetworkRight::Loopback);
     let sockets = match spec.rights.network {
         NetworkRight::None => Sockets::None,
-        NetworkRight::Loopback if mounts => Sockets::Ip,
+        NetworkRight::Loopback | NetworkRight::Hosts(_) if mounts => Sockets::Ip,
         NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::Unix,
         NetworkRight::Open => Sockets::Ip,
     };
     Ok(JailPlan {
         level: if mounts { Level::Full } else { Level::LandlockOnly },
         argv: argv.to_vec(),
-        env: spec.env.clone(),
+        env: environment(spec, egress.is_some()),
         cwd: spec.cwd.clone(),
         workspace: spec.workspace.clone(),
         namespaces: Namespaces { user: mounts, pid: shape == Shape::Full, net: mounts && loopback },
-        steps: if mounts { steps(spec, shape, view) } else { Vec::new() },
+        steps: if mounts { steps(spec, shape, view, egress.is_some()) } else { Vec::new() },
         landlock: landlock(spec, host.landlock_abi, view, mounts),
         filter: FilterSpec {
             sockets,
@@ -124,11 +133,23 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
             debug: shape == Shape::Full && matches!(view, View::Writable | View::ThrowAway),
         },
         limits: spec.limits.clone(),
+        egress,
         protections,
         degraded,
         fallback: None,
         no_fallback: None,
     })
+}
+
+/// The command's environment; with a host list also what leads programs to the proxy.
+fn environment(spec: &SandboxSpec, egress: bool) -> BTreeMap<OsString, OsString> {
+    let mut env = spec.env.clone();
+    if egress {
+        let own =
+            |name: &str| spec.env.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
+        env.extend(variables(own).into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
+    env
 }
 
 /// A private directory of the command beside [`PRIVATE`]: its HOME, its TMPDIR, its XDG_RUNTIME_DIR.
@@ -145,7 +166,7 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
 }
 
 /// The steps that build the root, parents before what lies below them.
-fn steps(spec: &SandboxSpec, shape: Shape, view: View) -> Vec<Step> {
+fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step> {
     let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
     for (path, mode) in private_directories(spec) {
         tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
@@ -173,6 +194,9 @@ fn steps(spec: &SandboxSpec, shape: Shape, view: View) -> Vec<Step> {
     let proc = if shape == Shape::Full { Step::Proc } else { Step::HostProc };
     tree.insert("/proc".into(), proc);
     tree.insert("/dev/pts".into(), Step::Pts);
+    if egress {
+        tree.insert(CONNECT_PROGRAM.into(), Step::Own { path: CONNECT_PROGRAM.into() });
+    }
     tree.insert(spec.workspace.clone(), Step::Workspace { view });
     let mut steps: Vec<_> = tree.into_values().collect();
     if view == View::Writable || spec.rights.git_write {

@@ -81,8 +81,11 @@ pub(super) fn achieved(
             NetworkRight::Open => (Off, None),
             NetworkRight::None => (Prevented, None),
             NetworkRight::Loopback | NetworkRight::Hosts(_) if mounts => (Prevented, None),
-            NetworkRight::Loopback | NetworkRight::Hosts(_) => {
+            NetworkRight::Loopback => {
                 (Degraded, Some("no-loopback: without namespaces the command has no network at all"))
+            }
+            NetworkRight::Hosts(_) => {
+                (Degraded, Some("no-hosts: without namespaces the command has no network at all"))
             }
         },
         Protection::HostSockets if rights.network == NetworkRight::None || abi >= 9 => (Prevented, None),
