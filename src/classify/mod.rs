@@ -3,6 +3,7 @@
 //! Duty: say what each command would do, from data tables, and where the text cannot show it ([`Opacity`]).
 //! Danger: a missed class is a question that is never asked; the jail bounds what that can cost.
 
+pub mod arity;
 pub mod catastrophe;
 pub mod commands;
 pub mod findings;
