@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
+use super::git::Layout;
 use super::plan::JailPlan;
 use super::report::{At, Message, SetupError, Stage, now};
 use super::{egress, landlock, limits, mount, namespace};
@@ -27,6 +28,8 @@ pub(super) const BROADCAST: i32 = 0x100;
 pub(super) struct Inside<'a> {
     /// The steps.
     pub(super) plan: &'a JailPlan,
+    /// How git directories are held.
+    pub(super) layout: &'a Layout,
     /// What to execute.
     pub(super) command: &'a Command,
     /// The seccomp program.
@@ -74,8 +77,8 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
         if let Some(outside) = &inside.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
         }
-        for text in mount::build(plan)? {
-            Message::Degraded(text).send(inside.pipe.as_fd());
+        for (protection, reason) in mount::build(plan, inside.layout)? {
+            Message::Degraded(protection, reason).send(inside.pipe.as_fd());
         }
     }
     // Memory and environment of this process are copies of swbox's: the command may not look into it.
@@ -83,7 +86,9 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
         .at(Stage::Capabilities, &"dumpable")?;
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
-    landlock::restrict(&plan.landlock).map_err(|problem| SetupError {
+    let mut domain = plan.landlock.clone();
+    domain.grants.extend(inside.layout.grants());
+    landlock::restrict(&domain).map_err(|problem| SetupError {
         stage: Stage::Landlock,
         errno: 0,
         detail: problem.to_string(),

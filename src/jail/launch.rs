@@ -14,9 +14,10 @@ use std::time::Duration;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::egress;
+use super::git::{self, Findings};
 use super::init::{self, Inside};
 use super::namespace;
-use super::outcome::{Exit, Outcome};
+use super::outcome::{Achieved, Exit, Outcome};
 use super::output::{Capture, Stream};
 use super::plan::JailPlan;
 use super::report::{self, Message, SetupError, Stage, now};
@@ -86,13 +87,24 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let (streams, output) = capture_pipes(capture).map_err(fatal(Stage::Descriptors, "output pipes"))?;
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
+    let layout = git::survey(plan);
     let mask = Set::all().apply().map_err(fatal(Stage::Limits, "signal mask"))?;
     let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
     if matches!(forked, Ok(Forked::Child)) {
         drop(reader);
         drop((streams, inside));
-        init::run(&Inside { plan, command: &command, filter: &filter, pipe, mask, ids, output, outside });
+        init::run(&Inside {
+            plan,
+            layout: &layout,
+            command: &command,
+            filter: &filter,
+            pipe,
+            mask,
+            ids,
+            output,
+            outside,
+        });
     }
     drop((pipe, output, outside));
     leave_workspace(before);
@@ -112,7 +124,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     // The mask was read a moment ago, so setting it again cannot fail.
     let _ = mask.apply();
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
-    let mut outcome = outcome(plan, result?, begun)?;
+    let mut outcome = outcome(plan, result?, git::check(plan, &layout), begun)?;
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
     Ok(outcome)
@@ -124,7 +136,7 @@ fn init_returned() -> ! {
 }
 
 /// From what was seen of the child to the outcome or the failure.
-fn outcome(plan: &JailPlan, ended: Ended, begun: u64) -> Result<Outcome, Failure> {
+fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Result<Outcome, Failure> {
     let mut outcome = Outcome {
         exit: Exit::Code(0),
         duration: Duration::ZERO,
@@ -134,9 +146,16 @@ fn outcome(plan: &JailPlan, ended: Ended, begun: u64) -> Result<Outcome, Failure
         degraded: plan.degraded.clone(),
         output: ended.output,
         refused_hosts: Vec::new(),
-        quarantined: Vec::new(),
+        quarantined: findings.quarantined,
+        appeared: findings.appeared,
+        planted: findings.planted,
     };
-    outcome.degraded.extend(ended.degraded);
+    for (protection, reason) in ended.degraded {
+        for (_, achieved) in outcome.protections.iter_mut().filter(|(other, _)| *other == protection) {
+            *achieved = Achieved::Degraded;
+        }
+        outcome.degraded.push(reason);
+    }
     match ended.last {
         Some(Message::Failed(error)) if refused(plan, &error) => return Err(Failure::Refused(error)),
         Some(Message::Failed(error)) => return Err(Failure::Fatal(explain(plan, &error))),
@@ -149,10 +168,10 @@ fn outcome(plan: &JailPlan, ended: Ended, begun: u64) -> Result<Outcome, Failure
             outcome.duration = Duration::from_nanos(end.saturating_sub(started));
             outcome.setup = Duration::from_nanos(started.saturating_sub(begun));
         }
-        Some(Message::Stopped(_) | Message::Degraded(_)) | None if ended.timed_out => {
+        Some(Message::Stopped(_) | Message::Degraded(..)) | None if ended.timed_out => {
             outcome.exit = Exit::Timeout
         }
-        Some(Message::Stopped(_) | Message::Degraded(_)) | None => {
+        Some(Message::Stopped(_) | Message::Degraded(..)) | None => {
             return Err(Failure::Fatal(Diagnostic::new(
                 "init_died",
                 format!("the jail's first process ended without a report (wait status {:#x})", ended.status),

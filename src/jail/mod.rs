@@ -5,6 +5,7 @@
 pub mod act;
 pub mod doctor;
 mod egress;
+mod git;
 mod init;
 pub mod landlock;
 mod launch;
@@ -13,6 +14,7 @@ mod mount;
 mod namespace;
 pub mod outcome;
 mod output;
+mod overlay;
 pub mod plan;
 mod planner;
 pub mod probe;

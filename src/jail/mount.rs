@@ -18,8 +18,11 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
 };
 
+use super::git::{Hold, Layout};
+use super::overlay;
 use super::plan::{JailPlan, Step, View};
 use super::report::{At, SetupError, Stage};
+use crate::profile::Protection;
 use crate::sys::mount::{Attributes, set_attributes};
 
 /// What every bind of a host tree loses.
@@ -42,18 +45,18 @@ pub(super) struct Root {
     root: OwnedFd,
     /// How many things were made on the scratch, for their names.
     made: u32,
-    /// What had to be given up.
-    pub(super) degraded: Vec<String>,
+    /// What had to be given up, and why.
+    given_up: Vec<(Protection, String)>,
 }
 
 /// Builds the plan's root and makes it `/` of this process. The working directory must be the workspace.
-pub(super) fn build(plan: &JailPlan) -> Result<Vec<String>, SetupError> {
+pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Vec<(Protection, String)>, SetupError> {
     let mut root = Root::new(plan.limits.scratch).at(Stage::Root, &"a tmpfs for the root")?;
     for step in &plan.steps {
-        root.perform(plan, step)?;
+        root.perform(plan, layout, step)?;
     }
     root.enter().at(Stage::Pivot, &"the new root")?;
-    Ok(root.degraded)
+    Ok(root.given_up)
 }
 
 impl Root {
@@ -70,7 +73,7 @@ impl Root {
         rustix::fs::mkdirat(&scratch, "root", Mode::from_raw_mode(0o755))?;
         let root = clone_tree(&scratch, "root", false)?;
         attach(&root, scratch.as_fd(), "root")?;
-        Ok(Self { scratch, root, made: 0, degraded: Vec::new() })
+        Ok(Self { scratch, root, made: 0, given_up: Vec::new() })
     }
 
     /// Changes to the new root and lets go of the old one.
@@ -91,7 +94,7 @@ impl Root {
         }
     }
 
-    fn perform(&mut self, plan: &JailPlan, step: &Step) -> Result<(), SetupError> {
+    fn perform(&mut self, plan: &JailPlan, layout: &Layout, step: &Step) -> Result<(), SetupError> {
         match step {
             Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
             Step::Symlink { path, target } => self.link(path, target).at(Stage::Directory, path),
@@ -107,8 +110,12 @@ impl Root {
             Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
             Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
-            Step::Git { .. } => Ok(()),
-            Step::Protect { name } => self.protect(&plan.workspace.join(name)).at(Stage::Protect, name),
+            Step::Git { .. } => layout
+                .holds
+                .iter()
+                .try_for_each(|(path, hold)| self.hold(plan, path, *hold).at(Stage::Git, path)),
+            // The survey has put it among what the git step holds.
+            Step::Protect { .. } => Ok(()),
             Step::Secret { path } => self.secret(path).at(Stage::Secret, path),
             Step::File { path, bytes } => self.file(path, bytes).at(Stage::File, path),
         }
@@ -255,6 +262,18 @@ impl Root {
     }
 
     fn workspace(&mut self, plan: &JailPlan, view: View) -> io::Result<()> {
+        if view == View::ThrowAway {
+            match overlay::over_working_directory(&self.scratch, &plan.workspace) {
+                Ok(layer) => {
+                    self.given_up.extend(layer.lacking.map(|reason| (Protection::ThrowAway, reason)));
+                    return self.mount(&layer.tree, &plan.workspace, Kind::Directory);
+                }
+                Err(reason) if plan.strict.contains(&Protection::ThrowAway) => {
+                    return Err(io::Error::other(reason));
+                }
+                Err(reason) => self.given_up.push((Protection::ThrowAway, reason)),
+            }
+        }
         // By the descriptor that the launcher opened: its working directory, which clone carried into this namespace.
         let tree = clone_tree(CWD, ".", true)?;
         let attributes = match view {
@@ -265,15 +284,25 @@ impl Root {
         self.mount(&tree, &plan.workspace, Kind::Directory)
     }
 
-    /// Makes what is at `path` a read-only mount of its own; what is not there is checked after the run.
-    fn protect(&self, path: &Path) -> io::Result<()> {
-        let target = match self.visible(path) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-            target => target?,
+    /// Holds git directories and run-later files as the survey decided. Their source is the host's tree, reached from
+    /// the workspace's descriptor without following a link.
+    fn hold(&self, plan: &JailPlan, path: &Path, hold: Hold) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let source = match path.strip_prefix(&plan.workspace) {
+            Ok(below) => {
+                let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+                rustix::fs::openat2(CWD, below, flags, Mode::empty(), resolve)?
+            }
+            Err(_) => rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?,
         };
-        let tree = clone_tree(&target, "", true)?;
-        set_attributes(tree.as_fd(), Attributes::READ_ONLY, true)?;
-        attach_over(&tree, &target)
+        let directory = FileType::from_raw_mode(rustix::fs::fstat(&source)?.st_mode) == FileType::Directory;
+        let tree = clone_tree(&source, "", directory)?;
+        let attributes = match hold {
+            Hold::Pin | Hold::Writable => PLAIN,
+            Hold::ReadOnly => PLAIN.with(Attributes::READ_ONLY),
+        };
+        set_attributes(tree.as_fd(), attributes, directory)?;
+        self.mount(&tree, path, if directory { Kind::Directory } else { Kind::File })
     }
 
     fn secret(&mut self, path: &Path) -> io::Result<()> {

@@ -83,4 +83,8 @@ pub struct Outcome {
     pub refused_hosts: Vec<crate::proxy::RefusedHost>,
     /// Protected names that appeared and were moved away (then the run is 125).
     pub quarantined: Vec<std::path::PathBuf>,
+    /// Run-later files (`.envrc`, `.vscode` …) that are new.
+    pub appeared: Vec<std::path::PathBuf>,
+    /// New repositories whose configuration runs something: the file and the key.
+    pub planted: Vec<(std::path::PathBuf, String)>,
 }

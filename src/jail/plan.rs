@@ -219,6 +219,8 @@ pub struct JailPlan {
     pub egress: Option<crate::proxy::Order>,
     /// Each protection and how it will be achieved.
     pub protections: Vec<(Protection, Achieved)>,
+    /// The protections that must be had; the rest is given up where the host cannot give it.
+    pub strict: Vec<Protection>,
     /// What was asked for and cannot be had at this level.
     pub degraded: Vec<String>,
     /// What to do where the host refuses the namespaces of this plan: a lesser plan, or nothing (then it is an error).

@@ -101,7 +101,8 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
     let view = match spec.rights.workspace {
         WorkspaceRight::List => View::Names,
         WorkspaceRight::Read => View::ReadOnly,
-        WorkspaceRight::ThrowAway if mounts => View::ThrowAway,
+        // What git records must stay, and what it writes beside it must not vanish: it fails instead.
+        WorkspaceRight::ThrowAway if mounts && !spec.rights.git_write => View::ThrowAway,
         WorkspaceRight::ThrowAway => View::ReadOnly,
         WorkspaceRight::Write => View::Writable,
     };
@@ -135,6 +136,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         limits: spec.limits.clone(),
         egress,
         protections,
+        strict: protection::strict(spec),
         degraded,
         fallback: None,
         no_fallback: None,
@@ -199,9 +201,7 @@ fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step
     }
     tree.insert(spec.workspace.clone(), Step::Workspace { view });
     let mut steps: Vec<_> = tree.into_values().collect();
-    if view == View::Writable || spec.rights.git_write {
-        steps.push(Step::Git { writable: spec.rights.git_write });
-    }
+    steps.push(Step::Git { writable: spec.rights.git_write });
     if view == View::Writable {
         steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
     }

@@ -89,6 +89,10 @@ pub(super) fn achieved(
             }
         },
         Protection::HostSockets if rights.network == NetworkRight::None || abi >= 9 => (Prevented, None),
+        // A socket of the lower layer refuses connections.
+        Protection::HostSockets if mounts && rights.workspace == WorkspaceRight::ThrowAway => {
+            (Prevented, None)
+        }
         Protection::HostSockets if mounts => (
             Degraded,
             Some(
@@ -141,6 +145,15 @@ pub(super) fn judge(
         }
     }
     Ok((achievements, degraded))
+}
+
+/// The protections that `spec` asks for strictly; one that it does not name is.
+pub(super) fn strict(spec: &SandboxSpec) -> Vec<Protection> {
+    ALL.into_iter()
+        .filter(|protection| {
+            spec.protections.get(protection).is_none_or(|requirement| *requirement == Requirement::Strict)
+        })
+        .collect()
 }
 
 /// A strict protection cannot be had.

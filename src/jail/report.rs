@@ -7,6 +7,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::pipe::PipeFlags;
 
+use super::protection;
+use crate::profile::Protection;
+
 /// Where set-up can fail; each has a stable diagnostic code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -126,7 +129,11 @@ pub(super) struct SetupError {
 impl SetupError {
     /// A failure of `stage` on `detail`.
     pub(super) fn new(stage: Stage, error: &io::Error, detail: impl Into<String>) -> Self {
-        Self { stage, errno: error.raw_os_error().unwrap_or(libc::EIO), detail: detail.into() }
+        let detail = detail.into();
+        match error.raw_os_error() {
+            Some(errno) => Self { stage, errno, detail },
+            None => Self { stage, errno: 0, detail: format!("{detail}: {error}") },
+        }
     }
 }
 
@@ -190,8 +197,8 @@ pub(super) enum Message {
     },
     /// The command's first process was stopped by this signal.
     Stopped(i32),
-    /// It was given up for a lesser form of a protection, and why.
-    Degraded(String),
+    /// A protection could not be had in full, and why.
+    Degraded(Protection, String),
     /// The command's first process ended.
     Exited {
         /// Its wait status.
@@ -223,8 +230,8 @@ impl Message {
                 bytes.push(2);
                 bytes.extend(signal.to_le_bytes());
             }
-            Self::Degraded(text) => {
-                bytes.push(3);
+            Self::Degraded(protection, text) => {
+                bytes.extend([3, *protection as u8]);
                 bytes.extend(text.bytes());
             }
             Self::Exited { status, started, ended } => {
@@ -251,7 +258,11 @@ impl Message {
             }
             1 => Self::NotExecuted { errno: number(rest)? },
             2 => Self::Stopped(number(rest)?),
-            3 => Self::Degraded(String::from_utf8_lossy(rest).into_owned()),
+            3 => {
+                let (number, text) = rest.split_first()?;
+                let protection = *protection::ALL.get(usize::from(*number))?;
+                Self::Degraded(protection, String::from_utf8_lossy(text).into_owned())
+            }
             4 => Self::Exited {
                 status: number(rest)?,
                 started: time(rest.get(4..)?)?,
@@ -301,7 +312,7 @@ mod tests {
             Message::Failed(SetupError { stage: Stage::Descriptors, errno: 22, detail: "x".into() }),
             Message::NotExecuted { errno: 2 },
             Message::Stopped(20),
-            Message::Degraded("no-throwaway: why".into()),
+            Message::Degraded(Protection::Secrets, "no-throwaway: why".into()),
             Message::Exited { status: 256, started: 1, ended: u64::MAX },
         ];
         for message in &messages {
@@ -319,15 +330,18 @@ mod tests {
         for (index, stage) in Stage::ALL.into_iter().enumerate() {
             assert_eq!(stage as usize, index);
         }
+        for (index, protection) in protection::ALL.into_iter().enumerate() {
+            assert_eq!(protection as usize, index);
+        }
     }
 
     #[test]
     fn long_details_are_cut_not_split() {
         let (reader, writer) = channel().unwrap();
-        Message::Degraded("x".repeat(5000)).send(writer.as_fd());
+        Message::Degraded(Protection::Reads, "x".repeat(5000)).send(writer.as_fd());
         drop(writer);
         assert!(
-            matches!(Message::receive(reader.as_fd()).unwrap(), Some(Message::Degraded(text)) if text.len() == LIMIT - 1)
+            matches!(Message::receive(reader.as_fd()).unwrap(), Some(Message::Degraded(_, text)) if text.len() == LIMIT - 2)
         );
         assert_eq!(Message::receive(reader.as_fd()).unwrap(), None);
     }

@@ -14,6 +14,7 @@ use super::init::{BROADCAST, FORWARD};
 use super::outcome::Captured;
 use super::output::Stream;
 use super::report::{Message, now};
+use crate::profile::Protection;
 use crate::sys::signal::{self, Set};
 
 /// How long a command may take to end after TERM, before KILL.
@@ -31,7 +32,7 @@ pub(super) struct Ended {
     /// Its last report.
     pub(super) last: Option<Message>,
     /// What it had to give up.
-    pub(super) degraded: Vec<String>,
+    pub(super) degraded: Vec<(Protection, String)>,
     /// Its own wait status.
     pub(super) status: i32,
     /// The wall clock ran out.
@@ -49,7 +50,7 @@ pub(super) struct Watch {
     deadline: Option<u64>,
     timed_out: bool,
     last: Option<Message>,
-    degraded: Vec<String>,
+    degraded: Vec<(Protection, String)>,
 }
 
 impl Watch {
@@ -171,7 +172,7 @@ impl Watch {
         let Some(reports) = &self.reports else { return Ok(()) };
         match Message::receive(reports.as_fd())? {
             None => self.reports = None,
-            Some(Message::Degraded(text)) => self.degraded.push(text),
+            Some(Message::Degraded(protection, reason)) => self.degraded.push((protection, reason)),
             Some(Message::Stopped(signal)) => self.stop_with(signal)?,
             Some(message) => self.last = Some(message),
         }

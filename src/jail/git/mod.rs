@@ -1,0 +1,103 @@
+//! Git directories and run-later files: found before the launch, held by mounts while the command runs, checked when
+//! its process tree is dead.
+//!
+//! A mount pins its own name only, so the directories between the workspace and what is protected are pinned too. What
+//! does not exist cannot be mounted over: it is looked for afterwards.
+//!
+//! Danger: whoever can write `.git/config`, a hook, or one of the files that redirect git to them runs code outside the
+//! jail at the person's next `git status`.
+
+mod check;
+mod config;
+mod index;
+mod survey;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(super) use check::check;
+pub(super) use survey::survey;
+
+use super::plan::{Access, Grant, JailPlan, Step, View};
+
+/// What is done with a path that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hold {
+    /// A mount of its own, so that it cannot be renamed; writable as the workspace is.
+    Pin,
+    /// Writable also where the workspace is not.
+    Writable,
+    /// Read-only.
+    ReadOnly,
+}
+
+/// What to do for one launch.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Existing paths and how they are held; parents come before what is below them.
+    pub(super) holds: BTreeMap<PathBuf, Hold>,
+    /// Names that git would obey and that do not exist: none may appear.
+    forbidden: Vec<PathBuf>,
+    /// Run-later files that do not exist: they are reported when they appear.
+    reported: Vec<PathBuf>,
+    /// Symbolic links that are protected and their text: a link cannot be mounted over.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Git directories known before the launch; others are new.
+    known: Vec<PathBuf>,
+    /// Where things that appeared are moved.
+    quarantine: Option<PathBuf>,
+}
+
+/// What was found when the process tree was dead.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Findings {
+    /// Forbidden names, where they were moved to.
+    pub(super) quarantined: Vec<PathBuf>,
+    /// Run-later files that are new.
+    pub(super) appeared: Vec<PathBuf>,
+    /// New git directories whose configuration runs something: the file and the key.
+    pub(super) planted: Vec<(PathBuf, String)>,
+}
+
+impl Layout {
+    /// The Landlock rules for what is writable beside the plan's own.
+    pub(super) fn grants(&self) -> Vec<Grant> {
+        let writable = self.holds.iter().filter(|(_, hold)| **hold == Hold::Writable);
+        writable
+            .map(|(path, _)| Grant { path: path.clone(), access: Access::CHANGE.with(Access::READ) })
+            .collect()
+    }
+
+    fn hold(&mut self, path: &Path, hold: Hold) {
+        let entry = self.holds.entry(path.to_owned()).or_insert(hold);
+        *entry = hold.max(*entry);
+    }
+
+    /// Pins every directory between `workspace` and `path`.
+    fn pin_ancestors(&mut self, workspace: &Path, path: &Path) {
+        for ancestor in path.ancestors().skip(1).take_while(|ancestor| *ancestor != workspace) {
+            if !ancestor.starts_with(workspace) {
+                return;
+            }
+            if survey::kind(ancestor) == survey::Kind::Directory {
+                self.hold(ancestor, Hold::Pin);
+            }
+        }
+    }
+}
+
+/// How git directories are to be held by this plan, if it has to do with them at all.
+fn git_step(plan: &JailPlan) -> Option<bool> {
+    plan.steps.iter().find_map(|step| match step {
+        Step::Git { writable } => Some(*writable),
+        _ => None,
+    })
+}
+
+/// How the workspace is seen.
+fn view(plan: &JailPlan) -> Option<View> {
+    plan.steps.iter().find_map(|step| match step {
+        Step::Workspace { view } => Some(*view),
+        _ => None,
+    })
+}
