@@ -93,6 +93,11 @@ pub fn doctor(requirements: &BTreeMap<Protection, Requirement>) -> Result<Vec<Ch
     Ok(checks)
 }
 
+/// The acts of a protection, in words.
+pub fn acts(protection: Protection) -> impl Iterator<Item = &'static str> {
+    trial::ROWS.iter().filter(move |row| row.protection == protection).map(|row| row.act)
+}
+
 /// The hidden subcommand [`act::SUBCOMMAND`]: an act, or the process that a trial of [`Protection::NoLeftovers`] kills.
 pub fn main(words: &[OsString]) -> u8 {
     match words {

@@ -10,6 +10,7 @@ mod init;
 pub mod landlock;
 mod launch;
 mod limits;
+pub mod matrix;
 mod mount;
 mod namespace;
 pub mod outcome;

@@ -58,7 +58,7 @@ enum Holds {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) protection: Protection,
-    act: &'static str,
+    pub(super) act: &'static str,
     words: &'static [&'static str],
     state: State,
     holds: Holds,

@@ -48,6 +48,24 @@ pub fn closed(spec: FilterSpec, arch: Arch) -> impl Iterator<Item = &'static Ent
     table::entries().filter(move |entry| entry.number(arch).is_some() && entry.when.holds(spec))
 }
 
+/// All rows as a Markdown table.
+pub fn markdown() -> String {
+    let mut text =
+        String::from("| call | x86-64 | aarch64 | when | answer | why |\n|---|---|---|---|---|---|\n");
+    let number = |number: Option<u32>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
+    for entry in table::entries() {
+        let (x86_64, aarch64) = (number(entry.x86_64), number(entry.aarch64));
+        let answer = if entry.cases.is_empty() {
+            entry.otherwise.name().to_owned()
+        } else {
+            format!("by arguments, else {}", entry.otherwise.name())
+        };
+        let (name, when, reason) = (entry.name, entry.when.name(), entry.reason);
+        text.push_str(&format!("| {name} | {x86_64} | {aarch64} | {when} | {answer} | {reason} |\n"));
+    }
+    text
+}
+
 /// The program that holds `spec` on `arch`.
 pub fn compile(spec: FilterSpec, arch: Arch) -> Vec<libc::sock_filter> {
     let mut rows: Vec<_> =

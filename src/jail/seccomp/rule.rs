@@ -62,6 +62,19 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Its errno's name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allowed",
+            Self::Perm => "EPERM",
+            Self::NoSys => "ENOSYS",
+            Self::Family => "EAFNOSUPPORT",
+            Self::Protocol => "EPROTONOSUPPORT",
+            Self::Operation => "EOPNOTSUPP",
+            Self::Kill => "killed",
+        }
+    }
+
     /// The value a seccomp program returns for it.
     pub(super) const fn ret(self) -> u32 {
         match self {
@@ -104,6 +117,21 @@ pub enum When {
 }
 
 impl When {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::MetadataClosed => "Landlock only, state without a write right",
+            Self::MetadataOpen => "where mounts hold metadata, or it may be changed",
+            Self::SharedProcesses => "without an own PID namespace",
+            Self::SharedIpc => "without an own IPC namespace",
+            Self::NoDebug => "states that execute nothing, or without an own PID namespace",
+            Self::NoSockets => "no sockets",
+            Self::UnixSockets => "unix sockets only",
+            Self::IpSockets => "IP sockets",
+        }
+    }
+
     /// Whether rows of this kind are in force.
     pub fn holds(self, spec: FilterSpec) -> bool {
         match self {
