@@ -145,7 +145,9 @@ mod tests {
         if std::env::var_os("SWBOX_BLESS").is_some() {
             std::fs::write(&path, format!("{}\n{wanted}\n{}", &text[..from], &text[to..])).unwrap();
         } else {
-            assert_eq!(text[from..to].trim(), wanted.trim(), "run SWBOX_BLESS=1 cargo test --lib matrix");
+            let (had, wanted) = (text[from..to].trim(), wanted.trim());
+            let first = had.lines().zip(wanted.lines()).find(|(had, wanted)| had != wanted);
+            assert!(had == wanted, "{file} is old ({first:?}): run SWBOX_BLESS=1 cargo test --lib matrix");
         }
     }
 
