@@ -91,7 +91,7 @@ impl<'m> Policy<'m> {
         let shown = snippet::visible(tool);
         let (code, message) = if law.is_final {
             (reason::FINAL_STATE, format!("the state {:?} is final; nothing runs there", law.name))
-        } else if law.denies_tool(tool) {
+        } else if law.tools.denies(tool) {
             (reason::TOOL_DISALLOWED, format!("the state {:?} disallows `{shown}`", law.name))
         } else {
             (reason::MISSING_TOOL, format!("`{shown}` is not among the tools of the state {:?}", law.name))

@@ -72,17 +72,6 @@ pub(super) const GIT: ToolSet = ToolSet::of(&[Family::GitIndex, Family::GitTree,
 pub(super) const GIT_TREE: ToolSet = ToolSet::of(&[Family::GitTree]).union(set(&["git_pull", "git_clone"]));
 /// Talks to a network.
 pub(super) const NETWORK: ToolSet = ToolSet::of(&[Family::Network, Family::External, Family::GitRemote]);
-/// What a state without `allowed_tools` has.
-pub(super) const DEFAULT: ToolSet = ToolSet::of(&[
-    Family::Read,
-    Family::Search,
-    Family::List,
-    Family::Write,
-    Family::Execute,
-    Family::GitRead,
-])
-.union(set(&["web_fetch"]));
-
 const SEARCH: ToolSet = set(&["read_file", "grep"]);
 const LIST: ToolSet = ToolSet::of(&[Family::Read, Family::Search, Family::List]);
 const FETCH: ToolSet = set(&["web_fetch", "http_request", "deploy"]);

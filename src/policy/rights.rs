@@ -62,8 +62,7 @@ pub struct RightsRequest<'a> {
 pub(super) fn rights(law: &StateLaw, line: &Classification, request: RightsRequest<'_>) -> Rights {
     let shape = Shape::of(law, line);
     let workspace = workspace(law, &shape);
-    let git_write =
-        shape.git_only && (law.tools.meets(need::GIT) || shape.granted.contains(OpClass::GitWrite));
+    let git_write = shape.git_only && (law.has(need::GIT) || shape.granted.contains(OpClass::GitWrite));
     let network = network(law, &shape, request.hosts);
     let mut rights = Rights { workspace, git_write, network, narrowed: Vec::new() };
     if request.narrow && shape.transparent {
@@ -136,13 +135,13 @@ impl Shape {
 fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
     const WRITING: [OpClass; 3] = [OpClass::FileWrite, OpClass::FileModify, OpClass::Destructive];
     // Removing alone needs the same right as writing in the jail, so it is given only to a line whose text binds it.
-    let removes = law.tools.meets(need::DELETE.union(need::DESTRUCTIVE)) && shape.transparent;
-    let through_git = shape.git_only && shape.git_tree && law.tools.meets(need::GIT_TREE);
-    if law.tools.meets(need::WRITE) || removes || through_git || shape.grants_any(&WRITING) {
+    let removes = law.has(need::DELETE.union(need::DESTRUCTIVE)) && shape.transparent;
+    let through_git = shape.git_only && shape.git_tree && law.has(need::GIT_TREE);
+    if law.has(need::WRITE) || removes || through_git || shape.grants_any(&WRITING) {
         WorkspaceRight::Write
     } else if law.executes() {
         WorkspaceRight::ThrowAway
-    } else if law.tools.meets(need::READING.union(need::GIT)) || law.opaque_read_only() {
+    } else if law.has(need::READING.union(need::GIT)) || law.opaque_read_only() {
         WorkspaceRight::Read
     } else {
         WorkspaceRight::List
@@ -150,8 +149,8 @@ fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
 }
 
 fn network(law: &StateLaw, shape: &Shape, profile: &[String]) -> NetworkRight {
-    let loopback = law.tools.meets(need::EXECUTE.union(need::WRITE));
-    if law.tools.meets(need::NETWORK) || shape.granted.contains(OpClass::Network) {
+    let loopback = law.has(need::EXECUTE.union(need::WRITE));
+    if law.has(need::NETWORK) || shape.granted.contains(OpClass::Network) {
         let hosts = law.jail.network.as_deref().unwrap_or(profile);
         if hosts.iter().any(|host| host == "*") {
             return NetworkRight::Open;

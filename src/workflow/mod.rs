@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod decode;
+pub mod effective;
 pub mod exit;
 pub mod finding;
 pub mod load;
@@ -14,6 +15,7 @@ pub mod span;
 pub mod tool;
 pub mod validate;
 
+pub use effective::EffectiveTools;
 pub use exit::{Exit, ExitKind};
 pub use finding::{Finding, Stage, Weight};
 pub use load::{Loaded, load};

@@ -3,12 +3,20 @@
 //! Danger: a stage that follows fewer edges than the engine takes would pass a machine that climbs unasked; edges come
 //! from [`Machine::all_exits`](super::Machine::all_exits) only.
 
+mod stages;
 mod structure;
 
-use super::finding::Finding;
+use super::finding::{Finding, Weight};
 use super::model::Machine;
 
-/// Every problem of `machine`, by stage.
+/// Every problem of `machine`, by stage. The later stages need the references of the first.
 pub fn validate(machine: &Machine) -> Vec<Finding> {
-    structure::check(machine)
+    let mut findings = structure::check(machine);
+    if findings.iter().all(|finding| finding.weight != Weight::Error) {
+        findings.extend(stages::check(machine, |_| 0));
+    }
+    findings
 }
+
+#[cfg(test)]
+mod tests;

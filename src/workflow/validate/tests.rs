@@ -1,0 +1,204 @@
+//! Stages 2 to 6 on small machines, each fault alone.
+
+use crate::workflow::builtin::BUILTINS;
+use crate::workflow::load;
+
+/// The codes and paths of the failed stages.
+fn violations(text: &str) -> Vec<(&'static str, String)> {
+    let loaded = load(text.as_bytes()).unwrap_or_else(|all| panic!("{text}\n{all:#?}"));
+    loaded.violations.iter().map(|one| (one.code, one.path.clone().unwrap_or_default())).collect()
+}
+
+fn machine(danger: &str, states: &str, more: &str) -> String {
+    format!(
+        "{{\"id\": \"m\", \"initial\": \"a\", \"meta\": {{\"danger_level\": \"{danger}\"}}, {more} \"states\": {{{states}, \
+         \"failed\": {{\"type\": \"final\"}}}}}}"
+    )
+}
+
+/// A state with tools and ways out; `FAIL` is added.
+fn state(name: &str, tools: &str, on: &str) -> String {
+    format!("\"{name}\": {{\"allowed_tools\": [{tools}], \"on\": {{{on}, \"FAIL\": \"failed\"}}}}")
+}
+
+fn states(all: &[String]) -> String {
+    all.join(",")
+}
+
+#[test]
+fn built_ins_pass_all_stages() {
+    for builtin in BUILTINS {
+        assert_eq!(violations(builtin.source), vec![], "{}", builtin.name);
+    }
+}
+
+#[test]
+fn a_final_failure_state_is_needed() {
+    let none = r#"{"id": "m", "initial": "a", "states": {"a": {"allowed_tools": [], "on": {"X": "done"}}, "done": {"type": "final"}}}"#;
+    assert_eq!(violations(none), [("no_failure_state", "states".to_owned())]);
+    let named = r#"{"id": "m", "initial": "a", "meta": {"failure_states": ["gave_up"]}, "states": {
+        "a": {"allowed_tools": [], "on": {"X": "gave_up"}}, "gave_up": {"type": "final"}}}"#;
+    assert_eq!(violations(named), []);
+    let not_final = r#"{"id": "m", "initial": "a", "states": {"a": {"allowed_tools": [], "on": {"X": "failed"}},
+        "failed": {"allowed_tools": [], "on": {"X": "done"}}, "done": {"type": "final"}}}"#;
+    assert_eq!(violations(not_final), [("no_failure_state", "states".to_owned())]);
+}
+
+#[test]
+fn each_state_needs_a_way_to_fail() {
+    let text = machine(
+        "safe",
+        "\"a\": {\"allowed_tools\": [], \"on\": {\"X\": \"b\", \"FAIL\": \"failed\"}}, \"b\": {\"allowed_tools\": [], \"on\": {\"X\": \"done\"}}, \"done\": {\"type\": \"final\"}",
+        "",
+    );
+    assert_eq!(violations(&text), [("no_way_to_failure", "states.b".to_owned())]);
+    // Over another state is a way, also over `safe_next`, a failing invocation and an interrupt.
+    for way in [
+        "\"on\": {\"X\": \"a\"}",
+        "\"on\": {\"X\": \"done\", \"Y\": {\"invoke\": \"w\", \"on_complete\": \"done\", \"on_fail\": \"failed\"}}",
+    ] {
+        let text = machine(
+            "safe",
+            &format!(
+                "\"a\": {{\"allowed_tools\": [], \"on\": {{\"X\": \"b\", \"FAIL\": \"failed\"}}}}, \"b\": {{\"allowed_tools\": [], {way}}}, \"done\": {{\"type\": \"final\"}}"
+            ),
+            "",
+        );
+        assert_eq!(violations(&text), [], "{way}");
+    }
+}
+
+#[test]
+fn a_moderate_machine_starts_quietly_and_has_a_gate() {
+    for (tools, loud) in [
+        ("\"Read\", \"Grep\", \"git_log\", \"TodoWrite\"", false),
+        ("\"Read\", \"Write\"", true),
+        ("\"Bash\"", true),
+        ("\"delete_file\"", true),
+        ("\"git_commit\"", true),
+    ] {
+        let gate = "\"GO\": {\"target\": \"done\", \"requires_approval\": true}";
+        let all = states(&[state("a", tools, gate), "\"done\": {\"type\": \"final\"}".into()]);
+        let expected = if loud { vec![("loud_start", "states.a.allowed_tools".to_owned())] } else { vec![] };
+        assert_eq!(violations(&machine("moderate", &all, "")), expected, "{tools}");
+        assert_eq!(violations(&machine("safe", &all, "")), [], "{tools}");
+    }
+    let open =
+        states(&[state("a", "\"Read\"", "\"GO\": \"done\""), "\"done\": {\"type\": \"final\"}".into()]);
+    assert_eq!(violations(&machine("dangerous", &open, "")), [("no_approval_gate", "states".to_owned())]);
+    // Without a list the state has the default tools, which write and run.
+    let unlisted = "\"a\": {\"on\": {\"GO\": {\"target\": \"failed\", \"requires_approval\": true}}}";
+    assert_eq!(violations(&machine("moderate", unlisted, ""))[0].0, "loud_start");
+}
+
+#[test]
+fn an_approval_counts_on_every_form_of_edge() {
+    for edge in [
+        "{\"target\": \"done\", \"requires_approval\": true}",
+        "[{\"target\": \"failed\"}, {\"target\": \"done\", \"requires_approval\": true}]",
+        "{\"invoke\": \"w\", \"on_complete\": \"done\", \"requires_approval\": true}",
+        "{\"fork\": {\"branches\": {\"x\": {\"initial\": \"a\", \"terminal\": \"done\"}}, \"on_complete\": \"done\"}, \"requires_approval\": true}",
+    ] {
+        let all = states(&[
+            state("a", "\"Read\"", &format!("\"GO\": {edge}")),
+            "\"done\": {\"type\": \"final\"}".into(),
+        ]);
+        assert_eq!(violations(&machine("moderate", &all, "")), [], "{edge}");
+    }
+}
+
+/// `a` reaches the powerful state `p` by one edge (and what else is given).
+fn climb(from: &str, to: &str, edge: &str, more: &str) -> Vec<(&'static str, String)> {
+    let all = states(&[state("a", from, edge), state("p", to, "\"BACK\": \"a\"")]);
+    violations(&machine("safe", &all, more))
+}
+
+#[test]
+fn privilege_does_not_climb_unasked() {
+    let plain = "\"GO\": \"p\"";
+    let caught = vec![("unasked_climb", "states.p".to_owned())];
+    for (from, to, climbs) in [
+        ("\"Read\"", "\"Write\"", false),
+        ("\"Read\"", "\"Bash\"", false),
+        ("\"Read\"", "\"git_commit\"", true),
+        ("\"Read\"", "\"deploy\"", true),
+        ("\"Write\"", "\"git_commit\"", true),
+        ("\"Bash\"", "\"git_commit\"", false),
+        ("\"Bash\"", "\"deploy\"", true),
+        ("\"git_commit\"", "\"deploy\"", false),
+        ("\"Read\"", "\"unheard_of\"", true),
+        ("\"Read\"", "\"mcp__github__merge\"", true),
+        ("\"Read\"", "\"__GIT_WRITE__\"", true),
+    ] {
+        assert_eq!(climb(from, to, plain, ""), if climbs { caught.clone() } else { vec![] }, "{from} → {to}");
+    }
+    assert_eq!(climb("\"Read\"", "\"unheard_of\"", plain, "\"tool_levels\": {\"unheard_of\": 1},"), []);
+    assert_eq!(climb("\"Read\"", "\"read_file\"", plain, "\"tool_levels\": {\"read_file\": 4},"), []);
+    assert_eq!(
+        climb("\"Read\"", "\"grep\"", plain, "\"tool_levels\": {\"grep\": 4},"),
+        caught,
+        "raised, never lowered"
+    );
+    assert_eq!(climb("\"Read\"", "\"deploy\"", plain, "\"tool_levels\": {\"deploy\": 0},"), caught);
+}
+
+#[test]
+fn every_kind_of_edge_is_climbed() {
+    let caught = vec![("unasked_climb", "states.p".to_owned())];
+    for (edge, more) in [
+        ("\"GO\": \"p\"", ""),
+        ("\"GO\": {\"target\": \"p\"}", ""),
+        ("\"GO\": [{\"target\": \"failed\"}, {\"target\": \"p\"}]", ""),
+        ("\"GO\": {\"invoke\": \"w\", \"on_complete\": \"p\"}", ""),
+        ("\"GO\": {\"invoke\": \"w\", \"on_complete\": \"failed\", \"on_fail\": \"p\"}", ""),
+        (
+            "\"GO\": {\"fork\": {\"branches\": {\"x\": {\"initial\": \"p\", \"terminal\": \"failed\"}}, \"on_complete\": \"failed\"}}",
+            "",
+        ),
+        (
+            "\"GO\": {\"fork\": {\"branches\": {\"x\": {\"initial\": \"a\", \"terminal\": \"failed\"}}, \"on_complete\": \"p\"}}",
+            "",
+        ),
+        (
+            "\"GO\": \"failed\"",
+            "\"interrupts\": {\"i\": {\"trigger\": {\"file_pattern\": \"*\"}, \"target\": \"p\"}},",
+        ),
+    ] {
+        assert_eq!(climb("\"Read\"", "\"deploy\"", edge, more), caught, "{edge} {more}");
+    }
+    let guarded = [
+        "\"GO\": {\"target\": \"p\", \"requires_approval\": true}",
+        "\"GO\": {\"invoke\": \"w\", \"on_complete\": \"p\", \"requires_approval\": true}",
+    ];
+    for edge in guarded {
+        assert_eq!(climb("\"Read\"", "\"deploy\"", edge, ""), [], "{edge}");
+    }
+}
+
+#[test]
+fn an_approval_anywhere_on_the_way_is_enough_and_a_detour_is_found() {
+    let asked = "\"GO\": {\"target\": \"b\", \"requires_approval\": true}";
+    let straight = states(&[
+        state("a", "\"Read\"", asked),
+        state("b", "\"Read\"", "\"GO\": \"p\""),
+        state("p", "\"deploy\"", "\"X\": \"a\""),
+    ]);
+    assert_eq!(violations(&machine("safe", &straight, "")), []);
+    let detour = states(&[
+        state("a", "\"Read\"", &format!("{asked}, \"ROUND\": \"c\"")),
+        state("b", "\"Read\"", "\"GO\": \"p\""),
+        state("c", "\"Read\"", "\"GO\": \"b\""),
+        state("p", "\"deploy\"", "\"X\": \"a\""),
+    ]);
+    let loaded = load(machine("safe", &detour, "").as_bytes()).unwrap();
+    assert_eq!(loaded.violations.len(), 1);
+    assert!(
+        loaded.violations[0].message.ends_with("a —ROUND→ c —GO→ b —GO→ p"),
+        "{}",
+        loaded.violations[0].message
+    );
+    // `safe_next` rides on its edge: one with an approval keeps it.
+    let riding = "\"a\": {\"allowed_tools\": [], \"safe_next\": \"p\", \"on\": {\"GO\": {\"target\": \"p\", \"requires_approval\": true}, \"FAIL\": \"failed\"}}";
+    let riding = states(&[riding.into(), state("p", "\"deploy\"", "\"X\": \"a\"")]);
+    assert_eq!(violations(&machine("safe", &riding, "")), []);
+}
