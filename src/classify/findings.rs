@@ -40,6 +40,10 @@ pub struct Findings<'a> {
     pub no_tool: bool,
     /// Set when what is touched is on another machine: subjects are unknown then.
     pub remote: bool,
+    /// Set when variables of the shell were changed that can change what later programs run.
+    pub environment: Option<Span>,
+    /// Set when it runs what arrives on standard input as shell text.
+    pub reads_stdin: bool,
     /// What it runs in its turn.
     pub inner: Vec<Inner<'a>>,
 }
@@ -56,6 +60,8 @@ impl<'a> Findings<'a> {
             unbounded: false,
             no_tool: false,
             remote: false,
+            environment: None,
+            reads_stdin: false,
             inner: Vec::new(),
         }
     }
@@ -88,6 +94,11 @@ impl<'a> Findings<'a> {
         }
         let subject = self.place.resolve(text).map_or(Subject::Unknown, Subject::Path);
         self.push(class, subject, span);
+    }
+
+    /// A class on a path that only run time will tell.
+    pub fn unknown_path(&mut self, class: OpClass, span: Span) {
+        self.push(class, Subject::Unknown, span);
     }
 
     /// Network with the host that `word` names.
@@ -168,7 +179,10 @@ impl<'a> Findings<'a> {
     pub fn shell(&mut self, word: Word<'a>) {
         match word.text() {
             Some(text) => self.inner.push(Inner::Text(Cow::Borrowed(text), word.span())),
-            None => self.opaque(Cause::DynamicCode, word.span()),
+            None => match word.with_home(&self.place.home) {
+                Some(text) => self.inner.push(Inner::Text(Cow::Owned(text), word.span())),
+                None => self.opaque(Cause::DynamicCode, word.span()),
+            },
         }
     }
 

@@ -6,18 +6,39 @@
 pub mod arity;
 pub mod catastrophe;
 pub mod commands;
+pub mod environment;
+pub mod evaluate;
 pub mod findings;
+pub mod hatch;
+pub mod judge;
 pub mod op;
 pub mod opacity;
 pub mod options;
 pub mod path;
+pub mod redirect;
 pub mod registry;
 pub mod spec;
 pub mod sql;
+pub mod user;
 
 pub use op::{Op, OpClass, OpSet, Subject};
+pub use user::{UserRow, UserRows};
 
-use crate::shell::{Span, Trust};
+use crate::shell::{self, Script, Span, Trust};
+
+use judge::Judge;
+use path::Place;
+
+/// What classification must know of the world: only names, nothing is asked of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Environment {
+    /// Where the command starts, absolute.
+    pub cwd: String,
+    /// HOME, absolute.
+    pub home: String,
+    /// The user's own command rows.
+    pub rows: UserRows,
+}
 
 /// Why what will run cannot be seen from the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,4 +108,41 @@ pub struct Classification {
     pub opaque: Option<Opacity>,
     /// Set when a catastrophic shape was found, by a path independent of the parse.
     pub catastrophe: Option<Catastrophe>,
+}
+
+/// Classifies a command line.
+pub fn classify_line(source: &str, environment: &Environment) -> Classification {
+    classify(source, &shell::parse(source), environment)
+}
+
+/// Classifies a script that was read from `source`.
+pub fn classify(source: &str, script: &Script, environment: &Environment) -> Classification {
+    let place = Place { cwd: Some(environment.cwd.clone()), home: environment.home.clone() };
+    let mut judge = Judge::new(&environment.rows, place);
+    judge.script(script);
+    let segments = judge.segments;
+    let classes = segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
+    let hidden = script.opaque.map(|(code, span)| Opacity {
+        code,
+        reason: "the line has text that bash evaluates as code".to_owned(),
+        span,
+    });
+    let opaque = segments.iter().find_map(|segment| segment.opaque.clone()).or(hidden);
+    Classification {
+        classes,
+        trust: script.trust.clone(),
+        opaque,
+        catastrophe: catastrophe::find(source),
+        segments,
+    }
+}
+
+/// The classes of a bare prefix, as an entry of `allowed_commands` names it: `git commit` gives GitWrite, `find` gives
+/// FileSearch; what options, operands and redirects would add is not in it.
+pub fn entry_classes(tokens: &[String]) -> OpSet {
+    let place = Place { cwd: None, home: String::new() };
+    let rows = UserRows::default();
+    let mut judge = Judge::new(&rows, place);
+    judge.script(&shell::from_argv(tokens));
+    judge.segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes))
 }

@@ -40,10 +40,13 @@ impl<'a> Word<'a> {
         self.arg.value.known_prefix().get(self.skip..).unwrap_or("")
     }
 
-    /// The text as written in patterns: known text and globs, when nothing else is in it.
+    /// The text as a path: known text, globs as written and `~` for HOME, when nothing else is in it. A quoted `~` is `./~`.
     pub fn pattern(self) -> Option<String> {
         match &self.arg.value {
-            Value::Literal(text) => text.get(self.skip..).map(str::to_owned),
+            Value::Literal(text) => {
+                let text = text.get(self.skip..)?;
+                Some(if text.starts_with('~') { format!("./{text}") } else { text.to_owned() })
+            }
             Value::Partial(pieces) => {
                 let mut whole = String::new();
                 for piece in pieces {
@@ -57,6 +60,20 @@ impl<'a> Word<'a> {
             }
             Value::Unknown { .. } => None,
         }
+    }
+
+    /// The text with `home` for HOME, when nothing else is unknown.
+    pub fn with_home(self, home: &str) -> Option<String> {
+        let Value::Partial(pieces) = &self.arg.value else { return self.text().map(str::to_owned) };
+        let mut whole = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Known(text) => whole.push_str(text),
+                Piece::Home => whole.push_str(home),
+                Piece::Glob(_) | Piece::Unknown { .. } => return None,
+            }
+        }
+        whole.get(self.skip..).map(str::to_owned)
     }
 
     /// Whether the word may become several words or none.

@@ -185,6 +185,18 @@ impl Traits {
         Self(self.0 | other.0)
     }
 
+    /// Only those of `other`.
+    #[must_use]
+    pub const fn only(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether all of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -448,6 +460,12 @@ impl<'a> CommandSpec<'a> {
     /// Runs the command in its operands (say where with [`Role::Command`], [`Role::Line`], [`Role::Shell`]).
     pub const fn wrapper(self) -> Self {
         self.traits(Traits::WRAPPER.with(Traits::POSIX))
+    }
+
+    /// After [`wrapper`](Self::wrapper): options may follow operands all the same (`su deploy -c TEXT`).
+    pub const fn permuting(mut self) -> Self {
+        self.traits = self.traits.without(Traits::POSIX);
+        self
     }
 
     /// Runs code in another language: opaque unless an option says otherwise; options end at the script.

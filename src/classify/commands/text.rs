@@ -1,7 +1,10 @@
 //! Programs that read, filter and search text.
 
+use crate::classify::findings::Findings;
+use crate::classify::hatch::{awk, sed};
 use crate::classify::op::OpClass::{ContentSearch, FileModify, FileRead, FileSearch, FileWrite};
 use crate::classify::opacity::Cause;
+use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
 
 /// The rows of this family.
@@ -126,7 +129,7 @@ pub const ROWS: &[Row] = &[
     .numeric()
     .classes(&[ContentSearch])
     .worst(&[])
-    .switches("EFGPiwxzsvVbHnhoqarRIUTLclyu")
+    .switches("EFGPiwxzsvVbHnhoqaIUTLclyuZ")
     .longs(&[
         "extended-regexp",
         "fixed-strings",
@@ -183,25 +186,579 @@ pub const ROWS: &[Row] = &[
     ])
     .first(&[Role::Text])
     .operands(Role::Search),
-    command(&["dos2unix", "unix2dos", "mac2unix", "unix2mac"])
+    command(&["rg", "ripgrep"])
         .closed()
-        .switches("bcfhkloqrsuVv7")
-        .values("i")
-        .options(&[opt("n", "newfile"), opt("O", "to-stdout").drops(&[FileModify])])
-        .classes(&[FileModify])
-        .bare(&[])
-        .operands(Role::Read),
-    command(&["column", "fold", "fmt", "expand", "unexpand", "rev", "paste", "comm", "join", "tsort", "pr"])
+        .stdin_filter()
+        .classes(&[ContentSearch])
+        .switches("ahHiIlLnNopPqrsSuvwxzbc0FUVc")
+        .longs(&[
+            "auto-hybrid-regex",
+            "binary",
+            "block-buffered",
+            "byte-offset",
+            "case-sensitive",
+            "column",
+            "count",
+            "count-matches",
+            "crlf",
+            "debug",
+            "files-with-matches",
+            "files-without-match",
+            "fixed-strings",
+            "follow",
+            "glob-case-insensitive",
+            "heading",
+            "hidden",
+            "ignore",
+            "ignore-case",
+            "ignore-file-case-insensitive",
+            "include-zero",
+            "invert-match",
+            "json",
+            "line-buffered",
+            "line-number",
+            "line-regexp",
+            "max-columns-preview",
+            "mmap",
+            "multiline",
+            "multiline-dotall",
+            "no-binary",
+            "no-config",
+            "no-filename",
+            "no-heading",
+            "no-ignore",
+            "no-ignore-dot",
+            "no-ignore-exclude",
+            "no-ignore-files",
+            "no-ignore-global",
+            "no-ignore-messages",
+            "no-ignore-parent",
+            "no-ignore-vcs",
+            "no-line-number",
+            "no-messages",
+            "no-mmap",
+            "no-pcre2-unicode",
+            "no-require-git",
+            "no-unicode",
+            "null",
+            "null-data",
+            "one-file-system",
+            "only-matching",
+            "passthru",
+            "pcre2",
+            "pretty",
+            "quiet",
+            "search-zip",
+            "smart-case",
+            "stats",
+            "stop-on-nonmatch",
+            "text",
+            "trace",
+            "trim",
+            "unrestricted",
+            "vimgrep",
+            "with-filename",
+            "word-regexp",
+        ])
+        .values("ABCEgjMmrtTd")
+        .long_values(&[
+            "after-context",
+            "before-context",
+            "color",
+            "colors",
+            "context",
+            "context-separator",
+            "dfa-size-limit",
+            "encoding",
+            "engine",
+            "field-context-separator",
+            "field-match-separator",
+            "generate",
+            "glob",
+            "hyperlink-format",
+            "iglob",
+            "max-columns",
+            "max-count",
+            "max-depth",
+            "max-filesize",
+            "path-separator",
+            "pre-glob",
+            "regex-size-limit",
+            "replace",
+            "sort",
+            "sortr",
+            "threads",
+            "type",
+            "type-add",
+            "type-clear",
+            "type-not",
+        ])
+        .options(&[
+            opt("e", "regexp").value().supplies_first(),
+            opt("f", "file").role(Role::Read).supplies_first(),
+            opt("", "ignore-file").role(Role::Read),
+            opt("", "files").supplies_first().drops(&[ContentSearch]).adds(&[FileSearch]),
+            opt("", "type-list").supplies_first().drops(&[ContentSearch]),
+            opt("", "pre").value().opaque(Cause::ExecOption).except(&[""]),
+            opt("", "hostname-bin").value().opaque(Cause::ExecOption),
+        ])
+        .first(&[Role::Text])
+        .operands(Role::Search),
+    command(&["ag", "ack", "pt", "sift", "ugrep", "ug"])
+        .closed()
+        .stdin_filter()
+        .classes(&[ContentSearch])
+        .lenient()
+        .options(&[
+            opt("", "pager").value().opaque(Cause::ExecOption),
+            opt("", "filter").value().opaque(Cause::ExecOption),
+            opt("", "view").value().opaque(Cause::ExecOption),
+            opt("", "save-config").adds(&[FileWrite]),
+            opt("g", "").value().supplies_first().drops(&[ContentSearch]).adds(&[FileSearch]),
+            opt("GABCm", "").value(),
+        ])
+        .first(&[Role::Text])
+        .operands(Role::Search),
+    command(&["ast-grep", "semgrep"]).classes(&[ContentSearch]).lenient().options(&[
+        opt("U", "update-all").adds(&[FileModify]),
+        opt("", "autofix").adds(&[FileModify]),
+        opt("i", "interactive").adds(&[FileModify]),
+        opt("o", "output").role(Role::Write),
+    ]),
+    command(&["sed", "gsed"])
+        .closed()
+        .stdin_filter()
+        .switches("nErsuz")
+        .longs(&[
+            "quiet",
+            "silent",
+            "debug",
+            "follow-symlinks",
+            "posix",
+            "regexp-extended",
+            "separate",
+            "unbuffered",
+            "null-data",
+        ])
+        .values("l")
+        .long_values(&["line-length"])
+        .options(&[
+            opt("e", "expression").value().supplies_first(),
+            opt("f", "file").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
+            opt("i", "in-place").attached(),
+            opt("", "sandbox"),
+        ])
+        .hatch(sed::judge),
+    command(&["awk", "gawk", "mawk", "nawk", "original-awk"])
+        .closed()
+        .stdin_filter()
+        .posix()
+        .switches("bcCghIkMnNOPrsStV")
+        .longs(&[
+            "characters-as-bytes",
+            "traditional",
+            "copyright",
+            "gen-pot",
+            "trace",
+            "csv",
+            "bignum",
+            "use-lc-numeric",
+            "non-decimal-data",
+            "optimize",
+            "posix",
+            "re-interval",
+            "no-optimize",
+            "sandbox",
+            "lint-old",
+            "lint",
+        ])
+        .values("FvW")
+        .long_values(&["field-separator", "assign"])
+        .options(&[
+            opt("f", "file").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
+            opt("E", "exec").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
+            opt("e", "source").value().supplies_first(),
+            opt("i", "include").value(),
+            opt("l", "load").value().opaque(Cause::ExecOption),
+            opt("o", "pretty-print").attached().adds(&[FileWrite]),
+            opt("p", "profile").attached().adds(&[FileWrite]),
+            opt("d", "dump-variables").attached().adds(&[FileWrite]),
+            opt("D", "debug").attached().opaque(Cause::Interpreter),
+        ])
+        .hatch(awk::judge),
+    command(&["less", "more", "most", "zless", "zmore", "lessecho"])
         .closed()
         .stdin_filter()
         .numeric()
-        .lenient()
-        .operands(Role::Read),
-    command(&["locate", "plocate", "mlocate"]).closed().classes(&[FileSearch]).lenient(),
-    command(&["jq"])
+        .switches("aAcCdeEfFgGiIJKmMnNqQrRsSuUwWXLl?~")
+        .longs(&[
+            "QUIT-AT-EOF",
+            "RAW-CONTROL-CHARS",
+            "chop-long-lines",
+            "ignore-case",
+            "IGNORE-CASE",
+            "LINE-NUMBERS",
+            "line-numbers",
+            "long-prompt",
+            "no-init",
+            "quiet",
+            "quit-at-eof",
+            "quit-if-one-screen",
+            "quit-on-intr",
+            "raw-control-chars",
+            "silent",
+            "squeeze-blank-lines",
+            "use-color",
+            "mouse",
+            "no-keypad",
+            "status-column",
+            "incsearch",
+        ])
+        .values("bhjPtTxyzD#")
+        .long_values(&[
+            "prompt",
+            "tabs",
+            "shift",
+            "window",
+            "pattern",
+            "jump-target",
+            "color",
+            "max-back-scroll",
+        ])
+        .options(&[
+            opt("oO", "log-file").role(Role::Write),
+            opt("", "LOG-FILE").role(Role::Write),
+            opt("k", "lesskey-file").role(Role::Read).opaque(Cause::ExecOption),
+            opt("", "lesskey-src").role(Role::Read).opaque(Cause::ExecOption),
+            opt("", "lesskey-content").value().opaque(Cause::ExecOption),
+            opt("", "cmd").value().opaque(Cause::ExecOption),
+        ])
+        .hatch(pager),
+    command(&["tee", "sponge"])
         .closed()
         .stdin_filter()
-        .switches("nrajcsSCMVegh")
+        .switches("aip")
+        .longs(&["append", "ignore-interrupts", "output-error"])
+        .operands(Role::Write),
+    command(&["split"])
+        .closed()
+        .numeric()
+        .classes(&[FileWrite])
+        .switches("deux")
+        .longs(&["elide-empty-files", "unbuffered", "verbose", "numeric-suffixes", "hex-suffixes"])
+        .values("abClnt")
+        .long_values(&[
+            "suffix-length",
+            "additional-suffix",
+            "bytes",
+            "line-bytes",
+            "lines",
+            "number",
+            "separator",
+        ])
+        .options(&[opt("", "filter").role(Role::Shell)])
+        .first(&[Role::Read]),
+    command(&["csplit"])
+        .closed()
+        .classes(&[FileWrite])
+        .switches("kqsz")
+        .longs(&["keep-files", "suppress-matched", "quiet", "silent", "elide-empty-files"])
+        .values("bfn")
+        .long_values(&["suffix-format", "prefix", "digits"])
+        .first(&[Role::Read]),
+    command(&["iconv"])
+        .closed()
+        .stdin_filter()
+        .switches("csl")
+        .longs(&["list", "silent", "verbose"])
+        .values("ft")
+        .long_values(&["from-code", "to-code", "byte-subst", "widechar-subst", "unicode-subst"])
+        .options(&[opt("o", "output").role(Role::Write)])
+        .operands(Role::Read),
+    command(&["recode"]).closed().stdin_filter().lenient().first(&[Role::Text]).operands(Role::Modify),
+    command(&["od"])
+        .closed()
+        .stdin_filter()
+        .switches("abcdfilosvx")
+        .longs(&["output-duplicates", "traditional"])
+        .values("AjNSt")
+        .long_values(&["address-radix", "skip-bytes", "read-bytes", "strings", "format", "endian"])
+        .options(&[opt("w", "width").attached()])
+        .operands(Role::Read),
+    command(&["hexdump", "hd", "hexyl"])
+        .closed()
+        .stdin_filter()
+        .switches("bcCdovxXp")
+        .longs(&["canonical", "no-squeezing", "no-characters", "no-position", "plain"])
+        .values("nseL")
+        .long_values(&["length", "skip", "format", "border", "color"])
+        .options(&[opt("f", "format-file").role(Role::Read)])
+        .operands(Role::Read),
+    command(&["strings"])
+        .closed()
+        .stdin_filter()
+        .numeric()
+        .switches("adfowh")
+        .longs(&["all", "data", "print-file-name", "include-all-whitespace"])
+        .values("nteTUs")
+        .long_values(&["bytes", "radix", "encoding", "target", "unicode", "output-separator"])
+        .operands(Role::Read),
+    command(&["xxd"])
+        .closed()
+        .stdin_filter()
+        .switches("abeEipruCd")
+        .longs(&["autoskip", "bits", "EBCDIC", "include", "postscript", "plain", "ps", "revert", "uppercase"])
+        .values("cgloRns")
+        .long_values(&["cols", "groupsize", "len", "offset", "seek", "name"])
+        .first(&[Role::Read])
+        .operands(Role::Write),
+    command(&["base64", "base32", "basenc"])
+        .closed()
+        .stdin_filter()
+        .switches("diDz")
+        .longs(&["decode", "ignore-garbage", "base64", "base64url", "base32", "base32hex", "base16", "z85"])
+        .values("wb")
+        .long_values(&["wrap", "break"])
+        .options(&[opt("o", "output").role(Role::Write)])
+        .operands(Role::Read),
+    command(&[
+        "md5",
+        "md5sum",
+        "sha1sum",
+        "sha224sum",
+        "sha256sum",
+        "sha384sum",
+        "sha512sum",
+        "b2sum",
+        "b3sum",
+        "cksum",
+        "sum",
+        "shasum",
+        "crc32",
+        "xxhsum",
+        "xxh64sum",
+        "xxh128sum",
+    ])
+    .closed()
+    .stdin_filter()
+    .lenient()
+    .values("a")
+    .long_values(&["algorithm", "length"])
+    .operands(Role::Read),
+    command(&["diff", "diff3", "sdiff", "colordiff", "wdiff", "dwdiff"])
+        .closed()
+        .numeric()
+        .switches("3aABbcdeEfHilmNnPpqrsTtuvwyZ")
+        .longs(&[
+            "brief",
+            "color",
+            "ed",
+            "expand-tabs",
+            "ignore-all-space",
+            "ignore-blank-lines",
+            "ignore-case",
+            "ignore-file-name-case",
+            "ignore-space-change",
+            "ignore-tab-expansion",
+            "ignore-trailing-space",
+            "initial-tab",
+            "left-column",
+            "minimal",
+            "new-file",
+            "no-dereference",
+            "normal",
+            "rcs",
+            "recursive",
+            "report-identical-files",
+            "show-c-function",
+            "side-by-side",
+            "speed-large-files",
+            "strip-trailing-cr",
+            "suppress-common-lines",
+            "text",
+            "unidirectional-new-file",
+            "context",
+            "unified",
+        ])
+        .values("CDFILSUWx")
+        .long_values(&[
+            "exclude",
+            "from-file",
+            "ifdef",
+            "ignore-matching-lines",
+            "label",
+            "line-format",
+            "old-line-format",
+            "new-line-format",
+            "unchanged-line-format",
+            "palette",
+            "show-function-line",
+            "starting-file",
+            "tabsize",
+            "to-file",
+            "width",
+            "horizon-lines",
+        ])
+        .options(&[
+            opt("o", "output").role(Role::Write),
+            opt("", "paginate").unbounded(),
+            opt("", "diff-program").value().opaque(Cause::ExecOption),
+            opt("X", "exclude-from").role(Role::Read),
+        ])
+        .operands(Role::Read),
+    command(&["cmp"]).closed().switches("bls").values("in").lenient().operands(Role::Read),
+    command(&["patch"])
+        .classes(&[FileModify])
+        .switches("bceEflnNRstTuZ")
+        .lenient()
+        .options(&[
+            opt("p", "strip").value(),
+            opt("d", "directory").chdir(),
+            opt("i", "input").role(Role::Read),
+            opt("o", "output").role(Role::Write).drops(&[FileModify]),
+            opt("r", "reject-file").role(Role::Write),
+            opt("BVFDYzgxr", "").value(),
+            opt("", "dry-run").drops(&[FileModify]),
+        ])
+        .first(&[Role::Modify])
+        .operands(Role::Read),
+    command(&["dos2unix", "unix2dos", "mac2unix", "unix2mac"])
+        .closed()
+        .switches("bcfhkloqrsuVv7F")
+        .longs(&["quiet", "verbose", "force", "keepdate", "safe", "keep-bom", "add-bom", "remove-bom"])
+        .values("im")
+        .long_values(&["info", "convmode"])
+        .options(&[opt("n", "newfile").adds(&[FileWrite]), opt("O", "to-stdout").drops(&[FileModify])])
+        .classes(&[FileModify])
+        .bare(&[])
+        .stdin_filter(),
+    command(&["column"])
+        .closed()
+        .stdin_filter()
+        .switches("tenxJL")
+        .longs(&["table", "json", "fillrows", "keep-empty-lines", "tree-id"])
+        .values("csoNlREdHOTWrip")
+        .long_values(&["separator", "output-separator", "output-width", "table-columns", "table-right"])
+        .operands(Role::Read),
+    command(&["fold", "fmt", "expand", "unexpand", "rev", "tsort", "col", "colrm", "ul"])
+        .closed()
+        .stdin_filter()
+        .numeric()
+        .switches("bscutairxfhp")
+        .longs(&[
+            "bytes",
+            "spaces",
+            "all",
+            "first-only",
+            "crown-margin",
+            "tagged-paragraph",
+            "split-only",
+            "uniform-spacing",
+        ])
+        .values("wgl")
+        .long_values(&["width", "tabs", "goal", "prefix"])
+        .lenient()
+        .operands(Role::Read),
+    command(&["paste"])
+        .closed()
+        .stdin_filter()
+        .switches("sz")
+        .longs(&["serial", "zero-terminated"])
+        .values("d")
+        .long_values(&["delimiters"])
+        .operands(Role::Read),
+    command(&["comm"])
+        .closed()
+        .numeric()
+        .switches("123iz")
+        .longs(&["check-order", "nocheck-order", "total", "zero-terminated"])
+        .long_values(&["output-delimiter"])
+        .operands(Role::Read),
+    command(&["join"])
+        .closed()
+        .switches("iz")
+        .longs(&["ignore-case", "check-order", "nocheck-order", "header", "zero-terminated"])
+        .values("12aevjot")
+        .operands(Role::Read),
+    command(&["pr"])
+        .closed()
+        .stdin_filter()
+        .numeric()
+        .switches("acdFfJmrtTvensSi")
+        .longs(&["across", "merge", "omit-header", "double-space", "form-feed", "length"])
+        .values("DhlNoWw")
+        .lenient()
+        .operands(Role::Read),
+    command(&[
+        "look", "ptx", "vis", "unvis", "jless", "jc", "gron", "dasel", "htmlq", "pup", "csvcut", "csvgrep",
+        "csvlook", "csvstat", "csvsort", "csvjson", "csvjoin", "in2csv", "ansi2txt",
+    ])
+    .closed()
+    .stdin_filter()
+    .lenient()
+    .operands(Role::Read),
+    command(&["mlr", "miller", "datamash"])
+        .stdin_filter()
+        .closed()
+        .lenient()
+        .options(&[opt("I", "").adds(&[FileModify])])
+        .operands(Role::Read)
+        .hatch(miller),
+    command(&["shuf"])
+        .closed()
+        .stdin_filter()
+        .switches("ezr")
+        .longs(&["echo", "repeat", "zero-terminated"])
+        .values("in")
+        .long_values(&["input-range", "head-count"])
+        .options(&[opt("o", "output").role(Role::Write), opt("", "random-source").role(Role::Read)])
+        .operands(Role::Read),
+    command(&["bat", "batcat"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .values("lrmH")
+        .long_values(&[
+            "language",
+            "line-range",
+            "map-syntax",
+            "highlight-line",
+            "style",
+            "theme",
+            "tabs",
+            "wrap",
+            "terminal-width",
+            "color",
+            "decorations",
+            "paging",
+            "file-name",
+        ])
+        .options(&[
+            opt("", "pager").value().opaque(Cause::ExecOption).except(&["cat", "less", "never", "never*"]),
+            opt("", "build").unbounded().adds(&[FileWrite]),
+        ])
+        .operands(Role::Read),
+    command(&[
+        "envsubst",
+        "numfmt",
+        "ascii2uni",
+        "uni2ascii",
+        "seq",
+        "factor",
+        "cowsay",
+        "figlet",
+        "toilet",
+        "lolcat",
+        "jo",
+    ])
+    .pure()
+    .stdin_filter()
+    .lenient(),
+    command(&["bc", "dc"]).stdin_filter().pure().lenient().hatch(calculator).operands(Role::Read),
+    command(&["jq", "gojq", "jaq"])
+        .closed()
+        .stdin_filter()
+        .switches("nrajcsSCMVeghbR")
         .longs(&[
             "null-input",
             "raw-output",
@@ -223,17 +780,89 @@ pub const ROWS: &[Row] = &[
             "binary",
             "jsonargs",
             "args",
+            "build-configuration",
         ])
         .long_values(&["indent"])
         .options(&[
-            opt("R", ""),
             opt("f", "from-file").role(Role::Read).supplies_first(),
             opt("L", "library-path").value(),
             opt("", "arg").two(),
             opt("", "argjson").two(),
             opt("", "slurpfile").two().adds(&[FileRead]),
             opt("", "rawfile").two().adds(&[FileRead]),
+            opt("i", "in-place").adds(&[FileModify]),
         ])
         .first(&[Role::Text])
         .operands(Role::Read),
+    command(&["yq", "xq", "tomlq"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .values("poI")
+        .long_values(&[
+            "input-format",
+            "output-format",
+            "indent",
+            "arg",
+            "expression",
+            "xml-attribute-prefix",
+        ])
+        .options(&[
+            opt("i", "inplace").adds(&[FileModify]),
+            opt("", "in-place").adds(&[FileModify]),
+            opt("s", "split-exp").value().adds(&[FileWrite]),
+            opt("", "from-file").role(Role::Read).supplies_first(),
+        ])
+        .first(&[Role::Text])
+        .operands(Role::Read),
+    command(&["xmllint", "xmlstarlet", "xsltproc", "tidy"])
+        .closed()
+        .lenient()
+        .options(&[
+            opt("o", "output").role(Role::Write),
+            opt("m", "modify").adds(&[FileModify]),
+            opt("", "xpath").value(),
+            opt("", "schema").role(Role::Read),
+            opt("", "shell").opaque(Cause::Interpreter),
+        ])
+        .operands(Role::Read),
 ];
+
+/// `less '+!cmd' f`: the words after a plus are the pager's own commands, of which `!`, `|`, `v` and `s` reach out.
+fn pager<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    for word in &call.operands {
+        match word.known_prefix().strip_prefix('+') {
+            Some(command) if command.contains(['!', '|', '#', 'v', 's']) || word.is_dynamic() => {
+                findings.opaque(Cause::ExecOption, word.span());
+            }
+            Some(_) => {}
+            None => findings.role(Role::Read, *word),
+        }
+    }
+}
+
+/// `dc -e '!cmd'`, `bc` files: the first runs a shell command.
+fn calculator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if call.name.text() != Some("dc") {
+        return;
+    }
+    if call.fed || call.words.iter().any(|word| word.value.literal().is_none_or(|text| text.contains('!'))) {
+        findings.opaque(Cause::ExecOption, call.name.span());
+    }
+}
+
+/// `mlr … then tee f`, `--from f`, verbs with output files.
+fn miller<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let reaches_out = |text: &str| {
+        matches!(text, "tee" | "split")
+            || text.contains("system(")
+            || text.contains("exec(")
+            || text.contains('>')
+            || text.contains('|')
+    };
+    if call.words.iter().any(|arg| arg.value.literal().is_none_or(reaches_out))
+        && call.name.text() != Some("datamash")
+    {
+        findings.opaque(Cause::ExecOption, call.name.span());
+    }
+}

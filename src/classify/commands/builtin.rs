@@ -1,0 +1,170 @@
+//! What bash itself does: builtins, and the programs that repeat them.
+
+use crate::classify::environment;
+use crate::classify::evaluate::assignment_name;
+use crate::classify::findings::Findings;
+use crate::classify::op::OpClass::FileWrite;
+use crate::classify::opacity::Cause;
+use crate::classify::options::{Call, Word};
+use crate::classify::spec::{Role, Row, command, opt};
+use crate::shell::Value;
+
+/// The rows of this family.
+pub const ROWS: &[Row] = &[
+    command(&["echo"]).effect_free().no_info().raw(),
+    command(&[
+        ":", "true", "false", "[[", "((", "let", "shift", "break", "continue", "return", "exit", "logout",
+    ])
+    .effect_free()
+    .no_info()
+    .raw()
+    .hatch(arithmetic),
+    command(&["test", "["]).effect_free().no_info().raw().hatch(test),
+    command(&["printf"])
+        .effect_free()
+        .no_info()
+        .posix()
+        .lenient()
+        .options(&[opt("v", "").value()])
+        .hatch(variable),
+    command(&["cd", "pushd", "popd", "dirs", "pwd"]).effect_free().lenient(),
+    command(&["export", "declare", "typeset", "readonly", "local"])
+        .effect_free()
+        .no_info()
+        .raw()
+        .hatch(declare),
+    command(&["unset"]).effect_free().no_info().raw().hatch(variable_names),
+    command(&["read"]).effect_free().switches("eErs").values("adinNptu").hatch(variable_names),
+    command(&["mapfile", "readarray"])
+        .effect_free()
+        .switches("t")
+        .values("cdnOsu")
+        .options(&[opt("C", "").role(Role::Shell).opaque(Cause::DataAsCode)])
+        .hatch(variable_names),
+    command(&[
+        "getopts", "wait", "times", "umask", "ulimit", "jobs", "bg", "fg", "disown", "suspend", "caller",
+        "type", "unalias", "alias",
+    ])
+    .effect_free()
+    .lenient(),
+    command(&["set", "shopt"]).effect_free().no_info().raw(),
+    command(&["help"]).pure().lenient(),
+    command(&["hash"]).effect_free().switches("rlt").options(&[opt("p", "").value()]).values("d").hatch(hash),
+    command(&["trap"]).effect_free().switches("lpP").first(&[Role::Shell]).hatch(trap),
+    command(&["compgen", "complete", "compopt"]).effect_free().lenient().options(&[
+        opt("C", "").role(Role::Shell),
+        opt("F", "").value().opaque(Cause::DataAsCode),
+        opt("W", "").value(),
+    ]),
+    command(&["enable"])
+        .effect_free()
+        .switches("anpsd")
+        .options(&[opt("f", "").value().opaque(Cause::ExecOption)]),
+    command(&["bind"]).effect_free().lenient().options(&[opt("x", "").value().opaque(Cause::ExecOption)]),
+    command(&["history"]).effect_free().switches("cps").values("d").numeric().options(&[
+        opt("w", "").adds(&[FileWrite]),
+        opt("a", "").adds(&[FileWrite]),
+        opt("r", ""),
+        opt("n", ""),
+    ]),
+    command(&["fc"]).effect_free().numeric().switches("lnr").opaque(Cause::DynamicCode).options(&[
+        opt("l", "").transparent(),
+        opt("e", "").value(),
+        opt("s", ""),
+    ]),
+    command(&["eval"]).effect_free().wrapper().no_info().operands(Role::Line),
+    command(&["source", "."]).wrapper().no_info().first(&[Role::Exec]).opaque(Cause::ScriptFile),
+    command(&["exec"]).effect_free().wrapper().no_info().switches("cl").values("a").operands(Role::Command),
+    command(&["command"]).effect_free().wrapper().switches("p").options(&[opt("vV", "")]).hatch(command_word),
+    command(&["builtin"]).effect_free().wrapper().operands(Role::Command),
+    command(&["kill"]).lenient(),
+    command(&["sleep", "which", "whereis", "whatis", "apropos"]).pure().lenient(),
+];
+
+/// `test -v 'a[$(cmd)]'` and `let 'a[$(cmd)]'` evaluate subscripts.
+fn arithmetic<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if matches!(call.name.text(), Some("let" | "((")) {
+        variable_names(call, findings);
+    }
+}
+
+fn test<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    for pair in call.words.windows(2) {
+        if matches!(pair[0].value.literal(), Some("-v" | "-R")) {
+            subscript(Word::whole(&pair[1]), findings);
+        }
+    }
+}
+
+fn variable<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(name) = call.value("v") {
+        subscript(name, findings);
+    }
+}
+
+fn variable_names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    for word in &call.operands {
+        subscript(*word, findings);
+    }
+}
+
+/// A subscript with an expansion in it is evaluated although it was quoted.
+fn subscript<'a>(word: Word<'a>, findings: &mut Findings<'a>) {
+    let is_code = |text: &str| text.contains('[') && text.contains(['$', '`']);
+    if word.text().is_some_and(is_code) {
+        findings.opaque(Cause::DataAsCode, word.span());
+    }
+}
+
+/// `export NAME=value`: variables that launch programs count for the rest of the line.
+fn declare<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let mut evaluates = false;
+    for word in &call.operands {
+        let known = word.known_prefix();
+        if known.starts_with(['-', '+']) {
+            evaluates |= known.contains(['i', 'n']);
+            if known.starts_with('-') && known.contains('f') {
+                return;
+            }
+            continue;
+        }
+        let Some(at) = assignment_name(known) else {
+            if word.is_dynamic() && word.may_split() {
+                findings.environment = Some(word.span());
+            }
+            subscript(*word, findings);
+            continue;
+        };
+        let value = match word.text() {
+            Some(text) => Value::Literal(text[at + 1..].to_owned()),
+            None => Value::Unknown { splits: false },
+        };
+        if environment::is_dangerous(&known[..at], &value) {
+            findings.environment = Some(word.span());
+            findings.opaque(Cause::Environment, word.span());
+        }
+        if evaluates {
+            subscript(*word, findings);
+        }
+    }
+}
+
+/// `hash -p FILE NAME` makes NAME run FILE.
+fn hash<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(value) = call.value("p") {
+        findings.environment = Some(value.span());
+        findings.opaque(Cause::Environment, value.span());
+    }
+}
+
+/// `trap - EXIT` and `trap '' INT` run nothing.
+fn trap<'a>(_: &Call<'a>, findings: &mut Findings<'a>) {
+    findings.inner.retain(|inner| !matches!(inner, crate::classify::findings::Inner::Text(text, _) if matches!(&**text, "-" | "")));
+}
+
+/// `command -v NAME` only looks; else the rest is run.
+fn command_word<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if !call.has("v") && !call.has("V") && call.first_operand < call.words.len() {
+        findings.run(&call.words[call.first_operand..]);
+    }
+}

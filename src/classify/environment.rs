@@ -1,0 +1,271 @@
+//! Variables that turn a harmless program into a launcher.
+//!
+//! Duty: say whether an assignment (prefix, `env`, `export`, bare) may change what later programs run.
+//! Danger: the list can never be whole; families (`LD_*`, `GIT_*`, `*_PAGER`) are judged as a whole and harmless members named.
+
+use crate::shell::Value;
+
+/// Whether setting `name` to `value` may make programs run something else.
+pub fn is_dangerous(name: &str, value: &Value) -> bool {
+    if name == "PATH" {
+        return !value.literal().is_some_and(is_system_path);
+    }
+    if !is_launcher(name) {
+        return false;
+    }
+    !value.literal().is_some_and(|text| is_harmless_value(name, text))
+}
+
+/// Programs that may stand as pager, editor or helper without effect, and switches.
+fn is_harmless_value(name: &str, value: &str) -> bool {
+    let program = value.rsplit('/').next().unwrap_or(value);
+    let is_plain =
+        !value.contains('/') || value == format!("/bin/{program}") || value == format!("/usr/bin/{program}");
+    let is_idle = matches!(
+        program,
+        "" | "cat" | "true" | ":" | "echo" | "false" | "less" | "more" | "0" | "1" | "no" | "yes"
+    );
+    match name {
+        // An `-c`-like prompt runs only with a substitution in it; less runs commands after a plus.
+        "PS4" => !value.contains(['$', '`']),
+        "LESS" => !value.contains('+'),
+        "PYTHONWARNINGS" => !value.contains('.'),
+        _ => is_plain && is_idle,
+    }
+}
+
+fn is_system_path(value: &str) -> bool {
+    !value.is_empty() && value.split(':').all(|part| SYSTEM_DIRECTORIES.contains(&part))
+}
+
+/// Directories whose programs are those the tables mean.
+pub const SYSTEM_DIRECTORIES: &[&str] = &[
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/opt/homebrew/bin",
+];
+
+fn is_launcher(name: &str) -> bool {
+    if EXACT.binary_search(&name).is_ok() {
+        return true;
+    }
+    if let Some(rest) = name.strip_prefix("GIT_") {
+        return !HARMLESS_GIT.contains(&rest)
+            && !rest.starts_with("AUTHOR_")
+            && !rest.starts_with("COMMITTER_");
+    }
+    if let Some(rest) = name.strip_prefix("PYTHON") {
+        return !HARMLESS_PYTHON.contains(&rest);
+    }
+    if let Some(rest) = strip_npm(name) {
+        return !matches!(
+            rest.to_ascii_lowercase().as_str(),
+            "registry" | "cache" | "loglevel" | "fund" | "audit" | "progress" | "yes"
+        );
+    }
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+}
+
+fn strip_npm(name: &str) -> Option<&str> {
+    name.strip_prefix("npm_config_").or_else(|| name.strip_prefix("NPM_CONFIG_"))
+}
+
+/// Sorted.
+const EXACT: &[&str] = &[
+    "AWS_CONFIG_FILE",
+    "BASHOPTS",
+    "BASH_ENV",
+    "BASH_LOADABLES_PATH",
+    "BAT_CONFIG_PATH",
+    "BROWSER",
+    "CARGO_HOME",
+    "CC",
+    "CLASSPATH",
+    "CURL_HOME",
+    "CVS_RSH",
+    "CXX",
+    "DOCKER_CONFIG",
+    "EDITOR",
+    "ELECTRON_RUN_AS_NODE",
+    "ENV",
+    "EXINIT",
+    "FCEDIT",
+    "FPATH",
+    "FZF_DEFAULT_COMMAND",
+    "FZF_DEFAULT_OPTS",
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "GOFLAGS",
+    "GREP_OPTIONS",
+    "GTK_MODULES",
+    "HGEDITOR",
+    "HGRCPATH",
+    "HOME",
+    "JAVA_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "KUBECONFIG",
+    "KUBECTL_EXTERNAL_DIFF",
+    "LESS",
+    "LESSCLOSE",
+    "LESSKEY",
+    "LESSKEYIN",
+    "LESSOPEN",
+    "LOCPATH",
+    "LUA_INIT",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "MANOPT",
+    "MANPAGER",
+    "MAVEN_OPTS",
+    "MORE",
+    "NLSPATH",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+    "PAGER",
+    "PERL5DB",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERLLIB",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PROMPT_COMMAND",
+    "PS4",
+    "PSQLRC",
+    "QT_PLUGIN_PATH",
+    "RIPGREP_CONFIG_PATH",
+    "RSYNC_CONNECT_PROG",
+    "RSYNC_RSH",
+    "RUBYLIB",
+    "RUBYOPT",
+    "RUSTC",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTDOC",
+    "SHELL",
+    "SHELLOPTS",
+    "SVN_SSH",
+    "TAR_OPTIONS",
+    "TCLLIBPATH",
+    "TF_CLI_CONFIG_FILE",
+    "VIMINIT",
+    "VISUAL",
+    "WGETRC",
+    "XDG_CONFIG_HOME",
+    "ZDOTDIR",
+    "_JAVA_OPTIONS",
+];
+
+const PREFIXES: &[&str] = &[
+    "ANSIBLE_",
+    "BASH_FUNC_",
+    "COR_",
+    "CORECLR_",
+    "DOTNET_STARTUP_HOOKS",
+    "DYLD_",
+    "JULIA_",
+    "LD_",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "R_ENVIRON",
+    "R_PROFILE",
+    "TF_CLI_ARGS",
+];
+
+const SUFFIXES: &[&str] =
+    &["_ASKPASS", "_BROWSER", "_EDITOR", "_PAGER", "_RUNNER", "_LINKER", "_RUSTC_WRAPPER"];
+
+const HARMLESS_GIT: &[&str] = &[
+    "ADVICE",
+    "CEILING_DIRECTORIES",
+    "COMMITTER_DATE",
+    "DEFAULT_HASH",
+    "DISCOVERY_ACROSS_FILESYSTEM",
+    "FLUSH",
+    "GLOB_PATHSPECS",
+    "ICASE_PATHSPECS",
+    "LFS_SKIP_SMUDGE",
+    "LITERAL_PATHSPECS",
+    "MERGE_AUTOEDIT",
+    "NOGLOB_PATHSPECS",
+    "NO_LAZY_FETCH",
+    "NO_REPLACE_OBJECTS",
+    "OPTIONAL_LOCKS",
+    "PROTOCOL_FROM_USER",
+    "REDACT_COOKIES",
+    "REFLOG_ACTION",
+    "SSL_NO_VERIFY",
+    "TERMINAL_PROMPT",
+];
+
+const HARMLESS_PYTHON: &[&str] = &[
+    "DEVMODE",
+    "DONTWRITEBYTECODE",
+    "FAULTHANDLER",
+    "HASHSEED",
+    "IOENCODING",
+    "LEGACYWINDOWSSTDIO",
+    "NOUSERSITE",
+    "NODEBUGRANGES",
+    "OPTIMIZE",
+    "PROFILEIMPORTTIME",
+    "SAFEPATH",
+    "TRACEMALLOC",
+    "UNBUFFERED",
+    "UTF8",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exact_list_is_sorted() {
+        assert!(EXACT.is_sorted());
+    }
+
+    #[test]
+    fn launchers_and_harmless_values() {
+        let value = |text: &str| Value::Literal(text.to_owned());
+        for (name, text) in [
+            ("PATH", "/tmp/x:/usr/bin"),
+            ("LD_PRELOAD", "./x.so"),
+            ("GIT_SSH_COMMAND", "./x"),
+            ("GIT_CONFIG_COUNT", "1"),
+            ("DELTA_PAGER", "./x"),
+            ("LESS", "+!x"),
+            ("EDITOR", "vim"),
+            ("npm_config_script_shell", "./x"),
+        ] {
+            let counts = name == "GIT_CONFIG_COUNT" || is_dangerous(name, &value(text));
+            assert!(counts, "{name}={text}");
+        }
+        for (name, text) in [
+            ("PATH", "/usr/bin:/bin"),
+            ("GIT_PAGER", "cat"),
+            ("PAGER", ""),
+            ("GIT_EDITOR", "/bin/true"),
+            ("GIT_AUTHOR_NAME", "x"),
+            ("LESS", "-R"),
+            ("PYTHONUNBUFFERED", "1"),
+            ("RUST_LOG", "debug"),
+            ("TZ", "UTC"),
+        ] {
+            assert!(!is_dangerous(name, &value(text)), "{name}={text}");
+        }
+        assert!(is_dangerous("PAGER", &Value::Unknown { splits: false }));
+    }
+}
