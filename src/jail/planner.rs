@@ -17,8 +17,9 @@ use crate::profile::SandboxSpec;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
 use crate::proxy::{BadEntry, HostList, Order};
 
-/// Device nodes that every command gets.
-const DEVICES: [&str; 6] = ["/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+/// Device nodes that every command gets. `/dev/tty` is not among them: through it a command whose streams are all
+/// redirected would still reach its user's terminal, to show a false prompt or to read what is typed at a real one.
+const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// Links in `/dev` that every command gets.
 const DEVICE_LINKS: [(&str, &str); 5] = [
