@@ -24,17 +24,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text = fs::read_to_string(path)?;
         let value: toml::Value =
             toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        let list = |key: &str| -> Vec<String> {
-            let items =
-                value.get("detect").and_then(|detect| detect.get(key)).and_then(toml::Value::as_array);
+        let list = |table: &str, key: &str| -> Vec<String> {
+            let items = value.get(table).and_then(|table| table.get(key)).and_then(toml::Value::as_array);
             items.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
         };
         let name = path.file_stem().and_then(|stem| stem.to_str()).ok_or("a profile's name is not UTF-8")?;
         writeln!(
             source,
-            "    Builtin {{ name: {name:?}, files: &{:?}, variables: &{:?}, json: {:?}, text: include_str!({:?}) }},",
-            list("files"),
-            list("variables"),
+            "    Builtin {{ name: {name:?}, files: &{:?}, variables: &{:?}, toolchains: &{:?}, json: {:?}, text: include_str!({:?}) }},",
+            list("detect", "files"),
+            list("detect", "variables"),
+            list("binds", "toolchains"),
             serde_json::to_string(&value)?,
             path,
         )?;

@@ -1,6 +1,5 @@
 //! Temporary: run a command in the jail with given rights, until `swbox exec` has landed.
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::expect_used)]
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -72,7 +71,8 @@ fn main() -> std::process::ExitCode {
             rights: &rights,
             executes: false,
             blocked_env: &[],
-            env_overrides: &BTreeMap::new(),
+            env_overrides: &[],
+            state: &swbox::profile::StateJail::default(),
             timeout,
         },
     );

@@ -5,11 +5,13 @@
 //! `jail::launch` is pure: no files, clock, environment or threads.
 
 pub mod classify;
+pub mod cli;
 pub mod diagnostic;
 pub mod jail;
 pub mod policy;
 pub mod profile;
 pub mod proxy;
+pub mod service;
 pub mod shell;
 pub mod sys;
 pub mod workflow;

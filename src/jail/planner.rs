@@ -97,7 +97,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
             "allow unprivileged user namespaces, or use Linux 6.2 or newer; see `swbox doctor`"
         }));
     }
-    let judgement = protection::judge(spec, shape, host.landlock_abi)?;
+    let (protections, degraded) = protection::judge(spec, shape, host.landlock_abi)?;
     let mounts = shape != Shape::LandlockOnly;
     let view = match spec.rights.workspace {
         WorkspaceRight::List => View::Names,
@@ -115,9 +115,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
     let sockets = match spec.rights.network {
         NetworkRight::None => Sockets::None,
         NetworkRight::Loopback | NetworkRight::Hosts(_) if mounts => Sockets::Ip,
-        // Without namespaces a path socket of the host is within reach of every AF_UNIX socket below ABI 9.
-        NetworkRight::Loopback | NetworkRight::Hosts(_) if host.landlock_abi >= 9 => Sockets::Unix,
-        NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::None,
+        NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::Unix,
         NetworkRight::Open => Sockets::Ip,
     };
     Ok(JailPlan {
@@ -127,7 +125,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         cwd: spec.cwd.clone(),
         workspace: spec.workspace.clone(),
         namespaces: Namespaces { user: mounts, pid: shape == Shape::Full, net: mounts && loopback },
-        steps: steps(spec, shape, view, egress.is_some()),
+        steps: if mounts { steps(spec, shape, view, egress.is_some()) } else { Vec::new() },
         landlock: landlock(spec, host.landlock_abi, view, mounts),
         filter: FilterSpec {
             sockets,
@@ -138,9 +136,9 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         },
         limits: spec.limits.clone(),
         egress,
-        protections: judgement.achievements,
+        protections,
         strict: protection::strict(spec),
-        degraded: judgement.degraded,
+        degraded,
         fallback: None,
         no_fallback: None,
     })
@@ -173,11 +171,6 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
 /// The steps that build the root, parents before what lies below them.
 fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step> {
     let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
-    if shape == Shape::LandlockOnly {
-        let mut steps = vec![Step::Workspace { view }];
-        finish(spec, view, &mut steps);
-        return steps;
-    }
     for (path, mode) in private_directories(spec) {
         tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
     }
@@ -209,12 +202,6 @@ fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step
     }
     tree.insert(spec.workspace.clone(), Step::Workspace { view });
     let mut steps: Vec<_> = tree.into_values().collect();
-    finish(spec, view, &mut steps);
-    steps
-}
-
-/// The steps that come when all trees are in place.
-fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     steps.push(Step::Git { writable: spec.rights.git_write });
     if view == View::Writable {
         steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
@@ -223,6 +210,7 @@ fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
     );
+    steps
 }
 
 /// Whether `inner` is already visible through `outer` with the same attributes, so that it needs no mount.
@@ -246,7 +234,7 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
     let mut grant = |path: &Path, access: Access| {
         let access = access.and(handled);
         if !access.is_empty() {
-            grants.push(Grant { path: path.to_owned(), access, follow: true });
+            grants.push(Grant { path: path.to_owned(), access });
         }
     };
     let everything = Access::CHANGE.with(Access::READ).with(Access::EXECUTE);
@@ -289,8 +277,7 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         grants,
         scope_abstract: true,
         scope_signals: true,
-        no_tcp: !matches!(spec.rights.network, NetworkRight::Open)
-            && (!mounts || spec.rights.network == NetworkRight::None),
+        no_tcp: matches!(spec.rights.network, NetworkRight::None),
         stdio: true,
     }
 }

@@ -1,6 +1,9 @@
 //! The profiles that come with swbox: `profiles/*.toml`, compiled in by `build.rs`.
 
+use std::path::Path;
+
 use super::model::Profile;
+use super::value::{Anchors, Place};
 use crate::diagnostic::Diagnostic;
 
 /// A profile of `profiles/`.
@@ -12,6 +15,8 @@ pub struct Builtin {
     pub files: &'static [&'static str],
     /// It applies when one of these variables is set.
     pub variables: &'static [&'static str],
+    /// It also applies when a directory of the caller's PATH lies in one of these places.
+    pub toolchains: &'static [&'static str],
     json: &'static str,
     /// The commented file.
     pub text: &'static str,
@@ -30,6 +35,12 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
 }
 
 impl Builtin {
+    /// Whether one of its toolchains holds `directory`.
+    pub fn holds(&self, directory: &Path, anchors: &Anchors<'_>) -> bool {
+        let mut places = self.toolchains.iter().filter_map(|text| Place::parse(text).ok()?.resolve(anchors));
+        places.any(|place| directory.starts_with(place))
+    }
+
     /// The profile as data.
     ///
     /// # Errors

@@ -9,5 +9,5 @@ pub mod spec;
 pub mod value;
 
 pub use model::Profile;
-pub use resolve::{HostFacts, Task, resolve};
+pub use resolve::{HostFacts, StateJail, Task, resolve};
 pub use spec::{Bind, Limits, Protection, Requirement, SandboxSpec};

@@ -2,7 +2,6 @@
 //!
 //! Danger: the spec is an allow-list; a place that slips in here is visible to everything the command starts.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,8 +9,8 @@ use std::time::Duration;
 use super::environment::environment;
 use super::gitconfig;
 use super::model::Profile;
-use super::spec::{Bind, SandboxSpec};
-use super::value::{Anchors, Place};
+use super::spec::{Bind, Limits, SandboxSpec};
+use super::value::{Anchors, Below, Place};
 use crate::diagnostic::Diagnostic;
 use crate::policy::Rights;
 
@@ -48,9 +47,22 @@ pub struct Task<'a> {
     /// The state's `blocked_env`.
     pub blocked_env: &'a [String],
     /// The state's `env_overrides`.
-    pub env_overrides: &'a BTreeMap<String, String>,
+    pub env_overrides: &'a [(String, String)],
+    /// What the state itself tells the jail.
+    pub state: &'a StateJail,
     /// The caller's `--timeout`.
     pub timeout: Option<Duration>,
+}
+
+/// What a state adds to the profile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateJail {
+    /// Further trees that commands with a write right may change.
+    pub writable: Vec<Place>,
+    /// Further names that are read-only.
+    pub protect: Vec<Below>,
+    /// Limits; they replace the profile's where they are set.
+    pub limits: Limits,
 }
 
 /// Every place that must be unreadable where it exists; the last name may hold a `*`.
@@ -90,7 +102,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
         binds.add(place, &anchors, false, false);
     }
     let writes = task.rights.workspace >= crate::policy::WorkspaceRight::Write;
-    for place in &profile.binds.writable {
+    for place in profile.binds.writable.iter().chain(&task.state.writable) {
         binds.add(place, &anchors, writes, false);
     }
     for credential in profile.credentials.values().filter(|credential| credential.grant) {
@@ -117,20 +129,35 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
         files.push((facts.home.join(".gitconfig"), git));
     }
 
-    let mut limits = profile.limits.limits();
+    let mut limits = over(&task.state.limits, profile.limits.limits());
     limits.timeout = task.timeout.or(limits.timeout);
+    let protected = profile.workspace.protected.iter().chain(&task.state.protect);
     SandboxSpec {
         workspace: task.workspace.to_owned(),
         cwd: task.cwd.to_owned(),
         rights: task.rights.clone(),
         home: facts.home.clone(),
         secrets,
-        protected: profile.workspace.protected.iter().map(|name| name.0.clone()).collect(),
+        protected: protected.map(|name| name.0.clone()).collect(),
         files,
         env: environment(profile, facts, task, &anchors, &executable),
         limits,
         protections: profile.protections.clone(),
         binds: binds.found,
+    }
+}
+
+/// The state's limits where it has them, else the profile's.
+fn over(state: &Limits, profile: Limits) -> Limits {
+    Limits {
+        timeout: state.timeout.or(profile.timeout),
+        processes: state.processes.or(profile.processes),
+        memory: state.memory.or(profile.memory),
+        file_size: state.file_size.or(profile.file_size),
+        cpu: state.cpu.or(profile.cpu),
+        open_files: state.open_files.or(profile.open_files),
+        scratch: state.scratch.or(profile.scratch),
+        output: state.output.or(profile.output),
     }
 }
 
@@ -196,10 +223,10 @@ pub fn check_workspace(workspace: &Path, facts: &HostFacts, allow_home: bool) ->
     if facts.home.starts_with(workspace) {
         return refuse(format!("your home directory {} lies in it", facts.home.display()), elsewhere);
     }
-    if let Some(own) = facts.own.iter().find(|own| own.starts_with(workspace)) {
-        if !workspace.starts_with(&facts.home) || !allow_home {
-            return refuse(format!("swbox's own directory {} lies in it", own.display()), elsewhere);
-        }
+    if let Some(own) = facts.own.iter().find(|own| own.starts_with(workspace))
+        && (!workspace.starts_with(&facts.home) || !allow_home)
+    {
+        return refuse(format!("swbox's own directory {} lies in it", own.display()), elsewhere);
     }
     if let Some(own) = facts.own.iter().chain([&facts.cache]).find(|own| workspace.starts_with(own)) {
         return refuse(format!("it lies in swbox's own directory {}", own.display()), elsewhere);
@@ -220,8 +247,6 @@ pub fn check_workspace(workspace: &Path, facts: &HostFacts, allow_home: bool) ->
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::super::builtin;
     use super::*;
     use crate::policy::{NetworkRight, WorkspaceRight};
@@ -249,7 +274,8 @@ mod tests {
             rights: &rights,
             executes: right == WorkspaceRight::ThrowAway,
             blocked_env: &["SECRET_*".to_owned(), "TZ".to_owned()],
-            env_overrides: &BTreeMap::from([("STAGE".to_owned(), "plan".to_owned())]),
+            env_overrides: &[("STAGE".to_owned(), "plan".to_owned())],
+            state: &StateJail::default(),
             timeout: None,
         };
         resolve(&profile, facts, &task)
@@ -380,7 +406,8 @@ mod tests {
             rights: &rights,
             executes: false,
             blocked_env: &[],
-            env_overrides: &BTreeMap::new(),
+            env_overrides: &[],
+            state: &StateJail::default(),
             timeout: None,
         };
         let spec = resolve(&profile, &facts, &task);

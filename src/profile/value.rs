@@ -47,6 +47,9 @@ impl Anchors<'_> {
 
 impl Place {
     /// Reads a place as written in a profile.
+    ///
+    /// # Errors
+    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.contains('\0') {
             return Err("a place holds no NUL byte".to_owned());
@@ -175,7 +178,11 @@ impl VariablePattern {
 pub struct Below(pub PathBuf);
 
 impl Below {
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a path below the workspace.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let path = Path::new(text.strip_prefix("./").unwrap_or(text));
         let plain = path.components().all(|component| matches!(component, Component::Normal(_)));
         if text.is_empty() || !plain || text.contains(['*', '?', '[', '\0']) {

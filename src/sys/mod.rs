@@ -9,3 +9,4 @@ pub mod net;
 pub mod process;
 pub mod seccomp;
 pub mod signal;
+pub mod streams;

@@ -1,0 +1,716 @@
+//! The main job on a real project: what each state of `bugfix` runs and refuses, and how it is told.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod project;
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use project::{Project, has, ran, with_input};
+
+#[test]
+fn planning_reads_as_outside() {
+    let project = Project::new();
+    let mut lines = vec![
+        "cat README.md",
+        "grep -rn TODO . --include=*.rs --include=*.md | sort",
+        "find . -name '*.rs' -not -path './.git/*' | sort",
+        "git status",
+        "git status --short",
+        "git log --oneline | head -2",
+        "git log --oneline | head",
+        "git diff HEAD~1",
+        "git show --stat HEAD",
+        "git blame -s README.md",
+        "ls -la src | tail -3",
+        "cd src && wc -l *.rs | sort -n | tail -3",
+        "head -2 greeting.py; tail -1 greeting.js",
+        "test -f README.md && echo yes || echo no",
+        "for f in src/*.rs; do basename \"$f\"; done",
+        "cat missing.txt 2>/dev/null; echo $?",
+        "grep -c nothing README.md",
+        "sed -n '1,2p' README.md",
+        "awk '{ print NF }' README.md",
+        "echo \"$((1 + 2))\" | tr 3 4",
+        "sort README.md 2>&1 | uniq -c | head -3",
+        "diff src/lib.rs src/other.rs | head -3",
+    ];
+    if has("planning_reads_as_outside", "node") {
+        lines.push("node --version");
+    }
+    for line in lines {
+        let inside = project.line("planning", line);
+        let bare = project.bare(line);
+        assert_eq!(
+            (inside.code, &inside.stdout, &inside.stderr),
+            (bare.code, &bare.stdout, &bare.stderr),
+            "{line}"
+        );
+    }
+    for line in ["date", "ls -la", "pwd", "git --version", "which git", "uname -a"] {
+        let inside = project.line("planning", line);
+        assert_eq!((inside.code, inside.stderr.as_str()), (0, ""), "{line}: {inside:?}");
+        assert!(!inside.stdout.is_empty(), "{line}");
+    }
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+/// Line, class, a tool that it needs, the event of the way forward where there is one.
+const REFUSED_IN_PLANNING: &[(&str, &str, &str, Option<&str>)] = &[
+    ("cat > config.yml <<'EOF'\nowned\nEOF", "FileWrite", "Write", Some("PLAN_READY")),
+    ("echo x >> README.md", "FileWrite", "Write", Some("PLAN_READY")),
+    ("sed -i s/value/owned/ config.yml", "FileModify", "Edit", Some("PLAN_READY")),
+    ("rm -rf build", "Destructive", "__DESTRUCTIVE__", None),
+    ("git commit --allow-empty -m x", "GitWrite", "git_commit", None),
+    ("curl https://example.org", "Network", "WebFetch", None),
+    ("ls; rm -rf build", "Destructive", "__DESTRUCTIVE__", None),
+    ("echo $(touch made)", "FileWrite", "Write", Some("PLAN_READY")),
+];
+
+#[test]
+fn planning_refuses_with_class_right_and_way_forward() {
+    let project = Project::new();
+    let before = project.tree();
+    let head = project.git(&["rev-parse", "HEAD"]);
+    for (line, class, needs, event) in REFUSED_IN_PLANNING {
+        let text = project.line("planning", line);
+        assert_eq!((text.code, text.stdout.as_str()), (126, ""), "{line}: {text:?}");
+        let err = &text.stderr;
+        assert!(err.starts_with("swbox: forbidden in state \"planning\": `"), "{line}: {err}");
+        assert!(err.contains(class), "{line}: {err}");
+        let needs_line = err
+            .lines()
+            .find(|line| line.starts_with("  needs    "))
+            .unwrap_or_else(|| panic!("{line}: {err}"));
+        assert!(needs_line.contains(needs), "{line}: {err}");
+        assert!(
+            needs_line.contains("; this state has read_file, search_files, grep, git_log, git_diff"),
+            "{line}: {err}"
+        );
+
+        let (code, json) = project.json("planning", line);
+        assert_eq!((code, &json["decision"]), (126, &"forbidden".into()), "{line}");
+        let reasons = json["reasons"].as_array().unwrap();
+        let reason = reasons
+            .iter()
+            .find(|reason| reason["class"] == *class)
+            .unwrap_or_else(|| panic!("{line}: {json}"));
+        assert!(reason["needs"].as_array().unwrap().iter().any(|tool| tool == needs), "{line}: {json}");
+        assert!(json["classes"].as_array().unwrap().iter().any(|known| known == class), "{line}: {json}");
+        assert!(!json["segments"].as_array().unwrap().is_empty(), "{line}");
+        assert_eq!(json["outcome"], serde_json::Value::Null, "{line}");
+        match event {
+            Some(event) => {
+                assert_eq!(&json["hint"]["path"][0]["event"], event, "{line}: {json}");
+                let forward = format!("  forward  {event} → \"implementing\" (has ");
+                assert!(
+                    err.contains(&forward) && err.contains("rerun with --state implementing"),
+                    "{line}: {err}"
+                );
+            }
+            None => assert!(!err.contains("rerun with --state implementing"), "{line}: {err}"),
+        }
+    }
+    assert_eq!(project.tree(), before);
+    assert_eq!(project.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn the_refusal_has_the_documented_form() {
+    let project = Project::new();
+    let refused = project.line("planning", "cat > config.yml");
+    assert_eq!(
+        refused.stderr,
+        "swbox: forbidden in state \"planning\": `cat > config.yml` writes a file (FileWrite: config.yml)\n\
+         \x20 needs    Write or Edit in allowed_tools; this state has read_file, search_files, grep, git_log, git_diff\n\
+         \x20 forward  PLAN_READY → \"implementing\" (has write_file, edit_file); rerun with --state implementing\n"
+    );
+    assert_eq!(project.swbox(&["exec", "--quiet", "-c", "cat > config.yml"]).stderr, "");
+    let coloured = project.swbox(&["exec", "--color", "always", "-c", "cat > config.yml"]);
+    assert!(coloured.stderr.contains("\x1b[1;31mforbidden\x1b[0m"), "{coloured:?}");
+}
+
+#[test]
+fn the_text_of_an_agent_cannot_move_the_cursor() {
+    let project = Project::new();
+    let refused = project.line("planning", "echo $'a\\x1b' > \"f\u{202e}\x1b[2Jx\"");
+    assert_eq!(refused.code, 126);
+    assert!(!refused.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", refused.stderr);
+    assert!(refused.stderr.contains("202e"), "{:?}", refused.stderr);
+}
+
+#[test]
+fn implementing_writes_in_the_workspace_and_nowhere_else() {
+    let project = Project::new();
+    let around = project.surroundings();
+    let outside = project.outside();
+    for line in [
+        "cat > config.yml <<'EOF'\nname: other\nEOF",
+        "mkdir -p new/deep && echo x > new/deep/file",
+        "sed -i s/Hello/Hi/ greeting.py",
+        "cp README.md copy.md && mv copy.md moved.md",
+        "touch 'a b' $'new\\nline'",
+    ] {
+        let ran = project.line("implementing", line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}: {ran:?}");
+    }
+    assert_eq!(fs::read_to_string(project.path().join("config.yml")).unwrap(), "name: other\n");
+    assert_eq!(fs::read_to_string(project.path().join("new/deep/file")).unwrap(), "x\n");
+    assert!(fs::read_to_string(project.path().join("greeting.py")).unwrap().contains("Hi, "));
+    assert!(project.path().join("new\nline").exists() && project.path().join("moved.md").exists());
+
+    let outside = outside.display();
+    for line in [
+        format!("echo x > {outside}/made"),
+        format!("echo x >> {outside}/kept"),
+        "echo x > ../outside/made".to_owned(),
+        format!("ln -s {outside} link && echo x > link/made"),
+        format!("cp README.md {outside}/"),
+        format!("touch {outside}/kept"),
+        "echo x > ~/.bashrc".to_owned(),
+        "echo x > ~/.ssh/authorized_keys".to_owned(),
+        "echo x > /etc/swbox-it".to_owned(),
+        "echo x > .git/config".to_owned(),
+        "echo x > .git/hooks/post-checkout".to_owned(),
+    ] {
+        // Some succeed in a private place; what counts is what is there afterwards.
+        project.line("implementing", &line);
+        assert_eq!(project.surroundings(), around, "{line}");
+        assert!(!Path::new("/etc/swbox-it").exists());
+    }
+    assert!(!project.path().join(".git/hooks/post-checkout").exists());
+    project.git(&["status"]);
+}
+
+#[test]
+fn testing_runs_the_tests_and_changes_nothing() {
+    let project = Project::new();
+    let before = project.tree();
+    let mut runs = vec![("python3", "python3 -m unittest -q"), ("make", "make check")];
+    runs.push(("node", "npm test"));
+    runs.push(("cargo", "cargo test --offline -q"));
+    for (program, line) in runs {
+        if !has("testing_runs_the_tests_and_changes_nothing", program) {
+            continue;
+        }
+        let ran = project.line("testing", line);
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        assert_eq!(project.tree(), before, "{line} left something in the tree");
+    }
+    let broken = project.line("testing", "python3 -c 'import sys; sys.exit(3)'");
+    assert_eq!(broken.code, 3, "{broken:?}");
+}
+
+#[test]
+fn testing_does_not_let_a_test_change_the_code() {
+    if !has("testing_does_not_let_a_test_change_the_code", "python3") {
+        return;
+    }
+    let project = Project::new();
+    let before = project.tree();
+    let ran = project.line(
+        "testing",
+        "python3 -c \"open('greeting.py','w').write('x'); import os; os.remove('README.md'); print(open('greeting.py').read())\"",
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "x\n"), "{ran:?}");
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+fn review_cannot_change_a_file() {
+    let project = Project::new();
+    let before = project.tree();
+    for line in [
+        "echo x > config.yml",
+        "sed -i s/a/b/ config.yml",
+        "rm config.yml",
+        "git checkout -- .",
+        "python3 -c 'open(\"x\",\"w\")'",
+        "make",
+    ] {
+        let ran = project.line("review", line);
+        assert_eq!(ran.code, 126, "{line}: {ran:?}");
+    }
+    assert_eq!(project.line("review", "git diff HEAD~1 && cat README.md").code, 0);
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+fn committing_adds_and_commits_and_does_not_push() {
+    let project = Project::new();
+    fs::write(project.path().join("config.yml"), "name: fixed\n").unwrap();
+    fs::write(project.path().join("new file"), "x\n").unwrap();
+    assert_eq!(project.line("committing", "git status --short").stdout, " M config.yml\n?? \"new file\"\n");
+    let added = project.line("committing", "git add config.yml 'new file'");
+    assert_eq!((added.code, added.stderr.as_str()), (0, ""), "{added:?}");
+    let committed = project
+        .line("committing", "git commit -q -m \"$(cat <<'EOF'\nFix the name\n\nIt was wrong.\nEOF\n)\"");
+    assert_eq!((committed.code, committed.stderr.as_str()), (0, ""), "{committed:?}");
+    assert_eq!(project.git(&["log", "-1", "--format=%s|%an|%ae"]), "Fix the name|Test|t@example.org\n");
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+
+    let bare = project.outside().join("remote.git");
+    project.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    project.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
+    for line in [
+        "git push origin main",
+        "git push --force",
+        "git reset --hard HEAD~1",
+        "git branch -D main",
+        "git rebase HEAD~1",
+        "echo x > f",
+    ] {
+        let ran = project.line("committing", line);
+        assert_eq!(ran.code, 126, "{line}: {ran:?}");
+    }
+    assert_eq!(project.git(&["log", "-1", "--format=%s"]), "Fix the name\n");
+}
+
+#[test]
+fn a_final_state_runs_nothing() {
+    let project = Project::new();
+    for line in ["true", "ls", "cat README.md", "echo x", "python3 -c 1"] {
+        let ran = project.line("completed", line);
+        assert_eq!(ran.code, 126, "{line}");
+        assert!(ran.stderr.contains("final"), "{ran:?}");
+    }
+}
+
+#[test]
+fn check_says_it_by_exit_code() {
+    let project = Project::new();
+    let workflow = project.outside().join("asks.json");
+    fs::write(
+        &workflow,
+        r#"{"id":"asks","initial":"work","states":{"work":{"allowed_tools":["Read","Bash"],"on":{"END":"failed"}},"failed":{"type":"final"}},
+            "rules":[{"prefix":"make publish","decision":"prompt","justification":"it goes out"}]}"#,
+    )
+    .unwrap();
+    let workflow = workflow.to_str().unwrap();
+    let check = |line: &str| project.swbox(&["check", "--workflow", workflow, "-c", line]);
+    assert_eq!(check("cat README.md").code, 0);
+    let asked = check("make publish");
+    assert_eq!(asked.code, 10, "{asked:?}");
+    assert!(asked.stdout.contains("it goes out"), "{asked:?}");
+    assert_eq!(check("echo x > f").code, 20);
+    let run = project.swbox(&["exec", "--workflow", workflow, "-c", "make publish"]);
+    assert_eq!(run.code, 126, "{run:?}");
+    let quiet = project.swbox(&["check", "--quiet", "-c", "rm -rf /"]);
+    assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (20, "", ""));
+    let json = project.swbox(&["check", "--json", "-c", "cat f"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap()["decision"], "allow");
+}
+
+#[test]
+fn exit_codes_are_the_commands_own() {
+    let project = Project::new();
+    assert_eq!(project.line("testing", "exit 3").code, 3);
+    assert_eq!(project.line("testing", "kill -9 $$").code, 137);
+    assert_eq!(project.line("testing", "kill -TERM $$").code, 143);
+    assert_eq!(project.line("planning", "false").code, 1);
+    assert_eq!(project.swbox(&["exec", "--state", "testing", "--", "no-such-program"]).code, 127);
+    assert_eq!(project.swbox(&["exec", "--state", "testing", "--", "./README.md"]).code, 126);
+    let blanks = project.swbox(&["exec", "--state", "testing", "--", "ls -la"]);
+    assert_eq!(blanks.code, 127, "{blanks:?}");
+    assert!(blanks.stderr.contains("swbox exec -c 'ls -la'"), "{blanks:?}");
+
+    let begun = Instant::now();
+    let late = project.swbox(&[
+        "exec",
+        "--state",
+        "testing",
+        "--timeout",
+        "300ms",
+        "-c",
+        "sleep 30 & setsid sleep 31 & sleep 32",
+    ]);
+    assert_eq!(late.code, 124, "{late:?}");
+    assert!(late.stderr.contains("the time ran out after 0.3 s"), "{late:?}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn an_argv_is_no_line() {
+    let project = Project::new();
+    let ran = project.swbox(&["exec", "--", "echo", "$(rm -rf build)", "; rm -rf build", "*", "> x"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "$(rm -rf build) ; rm -rf build * > x\n"), "{ran:?}");
+    assert!(project.path().join("build/artefact").exists());
+    assert_eq!(project.swbox(&["exec", "--", "rm", "-rf", "build"]).code, 126);
+}
+
+#[test]
+fn json_tells_the_whole_run() {
+    let project = Project::new();
+    let (code, json) = project.json("testing", "echo out; echo err >&2; exit 4");
+    assert_eq!(code, 4);
+    assert_eq!(json["decision"], "allow");
+    assert_eq!(json["exit"]["code"], 4);
+    assert_eq!(json["output"]["stdout"]["text"], "out\n");
+    assert_eq!(json["output"]["stderr"]["text"], "err\n");
+    assert_eq!(json["output"]["stdout"]["truncated_bytes"], 0);
+    assert!(
+        json["jail"]["level"].is_string() && json["jail"]["protections"]["writes"] == "prevented",
+        "{json}"
+    );
+    assert!(json["timing"]["setup_us"].as_u64().unwrap() > 0);
+    assert_eq!(json["law"]["state"], "testing");
+
+    let (_, json) = project.json("testing", "kill -9 $$");
+    assert_eq!((&json["exit"]["signal"], &json["exit"]["signal_name"]), (&9.into(), &"SIGKILL".into()));
+    let (code, json) = project.json("testing", "head -c 3000000 /dev/zero | tr '\\0' x; printf 'end\\xff'");
+    assert_eq!(code, 0);
+    let stdout = &json["output"]["stdout"];
+    assert_eq!(stdout["bytes"], 3_000_004);
+    assert!(stdout["truncated_bytes"].as_u64().unwrap() > 1_000_000, "{stdout}");
+    assert_eq!(stdout["invalid_sequences"], 1);
+    assert!(stdout["text"].as_str().unwrap().contains("bytes cut here"), "the cut is said");
+    assert!(stdout["text"].as_str().unwrap().contains("end"), "the end is kept");
+}
+
+#[test]
+fn a_dry_run_runs_nothing() {
+    let project = Project::new();
+    let ran = project.swbox(&["exec", "--state", "implementing", "--dry-run", "-c", "echo x > made"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("nothing was run"), "{ran:?}");
+    assert!(!project.path().join("made").exists());
+    let json =
+        project.swbox(&["exec", "--state", "implementing", "--dry-run", "--json", "-c", "echo x > made"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(json["plan"]["steps"].is_array() && json["exit"].is_null(), "{json}");
+    assert_eq!(project.swbox(&["exec", "--dry-run", "-c", "echo x > made"]).code, 126);
+}
+
+#[test]
+fn secrets_environment_and_git_helpers_stay_outside() {
+    let project = Project::new();
+    let mut command = project.command(&[
+        "exec",
+        "--state",
+        "testing",
+        "-c",
+        "cat ~/.ssh/id_ed25519 ~/.npmrc; env; git config user.name; git config credential.helper; git config alias.pwn; true",
+    ]);
+    command
+        .env("AWS_SECRET_ACCESS_KEY", "LEAK1")
+        .env("MY_TOKEN", "LEAK2")
+        .env("LC_TIME", "C")
+        .env("LD_PRELOAD", "/x.so");
+    let ran = ran(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for leak in ["SECRET", "LEAK1", "LEAK2", "LD_PRELOAD", "store", "pwned"] {
+        assert!(!ran.stdout.contains(leak), "{leak}: {}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("LC_TIME=C\n") && ran.stdout.contains("\nTest\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("HOME={}\n", project.home().display())), "{}", ran.stdout);
+}
+
+#[test]
+fn a_state_sets_and_blocks_variables() {
+    let project = Project::new();
+    let workflow = project.outside().join("env.json");
+    fs::write(
+        &workflow,
+        r#"{"id":"env","initial":"work","states":{"work":{"allowed_tools":["Bash"],"env_overrides":{"STAGE":"a b"},"blocked_env":["TZ","LC_*"],"on":{"END":"failed"}},"failed":{"type":"final"}}}"#,
+    )
+    .unwrap();
+    let mut command = project.command(&[
+        "exec",
+        "--workflow",
+        workflow.to_str().unwrap(),
+        "-c",
+        "echo \"$STAGE|$TZ|$LC_TIME|$LANG\"",
+    ]);
+    command.env("TZ", "UTC").env("LC_TIME", "C").env("LANG", "C.UTF-8");
+    assert_eq!(ran(command.output().unwrap()).stdout, "a b|||C.UTF-8\n");
+}
+
+#[test]
+fn odd_names_work() {
+    for name in ["a b", "com,ma", "co:lon", "new\nline", "quote'\"", "ümläut", "back\\slash", "-dash", "$(x)"]
+    {
+        let project = Project::named(name);
+        fs::write(project.path().join("f,:\n g"), "content\n").unwrap();
+        let read = project.line("planning", "cat f*g; git status --short | wc -l");
+        assert_eq!((read.code, read.stdout.as_str()), (0, "content\n1\n"), "{name:?}: {read:?}");
+        let written = project.line("implementing", "echo y > made");
+        assert_eq!(written.code, 0, "{name:?}: {written:?}");
+        assert!(project.path().join("made").exists(), "{name:?}");
+        let tested = project.line("testing", "sh -c 'echo z > vanishes; cat vanishes'");
+        assert_eq!((tested.code, tested.stdout.as_str()), (0, "z\n"), "{name:?}: {tested:?}");
+        assert!(!project.path().join("vanishes").exists(), "{name:?}");
+    }
+    let project = Project::new();
+    let odd = project.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    fs::write(&odd, "odd\n").unwrap();
+    let read =
+        ran(project.command(&["exec", "--", "cat"]).arg(b"\xff\xfe".as_slice().to_os()).output().unwrap());
+    assert_eq!((read.code, read.stdout.as_str()), (0, "odd\n"), "{read:?}");
+    let below = project.path().join(std::ffi::OsStr::from_bytes(b"dir\xff"));
+    fs::create_dir(&below).unwrap();
+    let inside = ran(project
+        .command(&["exec", "--state", "implementing", "-c", "echo x > f"])
+        .current_dir(&below)
+        .output()
+        .unwrap());
+    assert_eq!(inside.code, 0, "{inside:?}");
+    assert!(below.join("f").exists());
+}
+
+trait ToOs {
+    fn to_os(&self) -> &std::ffi::OsStr;
+}
+
+impl ToOs for [u8] {
+    fn to_os(&self) -> &std::ffi::OsStr {
+        std::ffi::OsStr::from_bytes(self)
+    }
+}
+
+#[test]
+fn standard_input_is_the_commands() {
+    let project = Project::new();
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    let line = format!("{swbox} exec --state planning -c 'read x; echo \"got $x\"'; cat");
+    let ran = with_input(project.command_as(Path::new("/bin/bash"), &["-c", &line]), b"one\ntwo\n");
+    assert_eq!(ran.stdout, "got one\ntwo\n", "{ran:?}");
+    let filter = with_input(project.command(&["exec", "--", "sort", "-r"]), b"a\nb\n");
+    assert_eq!(filter.stdout, "b\na\n", "{filter:?}");
+    let pipe = project.line("testing", "set -o pipefail; yes | head -1");
+    assert_eq!(
+        (pipe.code, pipe.stdout.as_str()),
+        (141, "y\n"),
+        "SIGPIPE has its ordinary effect inside: {pipe:?}"
+    );
+}
+
+#[test]
+fn it_is_a_bash() {
+    let project = Project::new();
+    let bin = project.outside().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in ["bash", "sh"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_swbox"), bin.join(name)).unwrap();
+    }
+    let bash = bin.join("bash");
+    let shell = |args: &[&str]| {
+        let mut command = project.command_as(&bash, args);
+        command.env("SWBOX_STATE", "testing");
+        command
+    };
+    for (args, expected) in [
+        (&["-c", "echo $0-$1-$#", "name", "one", "two"][..], "name-one-2\n"),
+        (&["-lc", "echo $0"], "bash\n"),
+        (&["-euo", "pipefail", "-c", "false | true; echo no"], ""),
+        (&["--noprofile", "--norc", "-c", "shopt -q login_shell || echo plain"], "plain\n"),
+        (&["-c", ""], ""),
+        (&["-c", "printf '%s\\n' 'a  b' \"$(printf x)\" <<< y"], "a  b\nx\n"),
+    ] {
+        let inside = ran(shell(args).output().unwrap());
+        let bare = ran(project.command_as(Path::new("/bin/bash"), args).output().unwrap());
+        assert_eq!(inside.code, bare.code, "{args:?}: {inside:?}");
+        assert_eq!(inside.stdout, expected, "{args:?}: {inside:?}");
+    }
+    fs::write(project.path().join("script.sh"), "#!/bin/bash\necho \"$0 $1 $#\"\nexit 5\n").unwrap();
+    let script = ran(shell(&["script.sh", "a b", "c"]).output().unwrap());
+    assert_eq!((script.code, script.stdout.as_str()), (5, "script.sh a b 2\n"), "{script:?}");
+    let piped = with_input(shell(&["-s", "arg"]), b"echo $1\nexit 6\n");
+    assert_eq!((piped.code, piped.stdout.as_str()), (6, "arg\n"), "{piped:?}");
+    let sh = ran(project.command_as(&bin.join("sh"), &["-c", "echo x > f"]).output().unwrap());
+    assert_eq!(sh.code, 126, "without a state the workflow's initial one holds: {sh:?}");
+    let flags = project.swbox(&["bash", "--state", "implementing", "-c", "echo x > f && cat f"]);
+    assert_eq!((flags.code, flags.stdout.as_str()), (0, "x\n"), "{flags:?}");
+    let nested = project.line("testing", "bash -c 'bash -c \"echo deep\"'");
+    assert_eq!(nested.stdout, "deep\n", "{nested:?}");
+}
+
+#[test]
+fn a_workspace_file_counts_only_when_named() {
+    let project = Project::new();
+    let lax =
+        r#"{"id":"lax","initial":"all","states":{"all":{"on":{"END":"failed"}},"failed":{"type":"final"}}}"#;
+    for name in [".swbox/workflow.json", "swbox.json"] {
+        let file = project.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, lax).unwrap();
+        let refused = project.line("planning", "ls");
+        assert_eq!(refused.code, 125, "{refused:?}");
+        assert!(
+            refused.stderr.contains("untrusted_workspace_file") && refused.stderr.contains("--workflow"),
+            "{refused:?}"
+        );
+        let named = project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", "echo x > made"]);
+        assert_eq!(named.code, 0, "{named:?}");
+        fs::remove_file(&file).unwrap();
+    }
+    fs::write(project.path().join(".swbox/profile.toml"), "[network]\nhosts = [\"x.example\"]\n").unwrap();
+    let refused = project.line("planning", "ls");
+    assert_eq!(refused.code, 125, "{refused:?}");
+    assert!(refused.stderr.contains("--profile"), "{refused:?}");
+}
+
+#[test]
+fn dangerous_workspaces_are_refused() {
+    let project = Project::new();
+    let home = project.home();
+    let root = project.outside();
+    let root = root.parent().unwrap();
+    let own = home.join(".config/swbox");
+    fs::create_dir_all(&own).unwrap();
+    for place in [
+        Path::new("/"),
+        Path::new("/etc"),
+        Path::new("/usr/bin"),
+        Path::new("/tmp"),
+        root,
+        &home,
+        &home.join(".config"),
+        &own,
+        &home.join(".ssh"),
+    ] {
+        let ran = project.swbox(&["exec", "--workspace", place.to_str().unwrap(), "-c", "ls"]);
+        assert_eq!(ran.code, 125, "{place:?}: {ran:?}");
+        assert!(
+            ran.stderr.contains("workspace_refused") && ran.stderr.contains("  help     "),
+            "{place:?}: {ran:?}"
+        );
+    }
+    let allowed = project.swbox(&[
+        "exec",
+        "--workspace",
+        home.to_str().unwrap(),
+        "--allow-home",
+        "-c",
+        "cat .ssh/id_ed25519; ls",
+    ]);
+    assert!(!allowed.stdout.contains("TOP SECRET"), "{allowed:?}");
+    assert_ne!(allowed.code, 125, "{allowed:?}");
+}
+
+#[test]
+fn profiles_of_the_user_count() {
+    let project = Project::new();
+    let profiles = project.home().join(".config/swbox/profiles");
+    fs::create_dir_all(&profiles).unwrap();
+    let data = project.outside();
+    fs::write(
+        profiles.join("mine.toml"),
+        format!(
+            "extends = [\"python\"]\n[binds]\ndata = [{:?}]\n[environment]\nkeep = [\"MY_SETTING\"]\n",
+            data.to_str().unwrap()
+        ),
+    )
+    .unwrap();
+    let line = "cat ../outside/kept; echo \"$MY_SETTING\"";
+    let without = ran(project.command(&["exec", "-c", line]).env("MY_SETTING", "here").output().unwrap());
+    assert!(!without.stdout.contains("outside") && !without.stdout.contains("here"), "{without:?}");
+    let with = ran(project
+        .command(&["exec", "--profile", "mine", "-c", line])
+        .env("MY_SETTING", "here")
+        .output()
+        .unwrap());
+    assert_eq!(with.stdout, "outside\nhere\n", "{with:?}");
+    let json = project.swbox(&["explain", "--profile", "mine", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["profiles"], serde_json::json!(["base", "mine", "python"]), "{}", json["profiles"]);
+}
+
+#[test]
+fn explain_classify_audit_and_workflow_answer() {
+    let project = Project::new();
+    let explained = project.swbox(&["explain", "--state", "testing"]);
+    assert_eq!(explained.code, 0, "{explained:?}");
+    for word in ["workspace", "writes succeed and vanish", "loopback", "CARGO_TARGET_DIR", "/usr", "level"] {
+        assert!(explained.stdout.contains(word), "{word}: {}", explained.stdout);
+    }
+    let of_line = project.swbox(&["explain", "-c", "cat README.md"]);
+    assert!(of_line.stdout.contains("allowed `cat README.md`"), "{of_line:?}");
+    assert!(project.swbox(&["explain", "--state", "completed"]).stdout.contains("nothing runs"));
+
+    let table = project.swbox(&["classify", "cd src && cat a | tee b"]);
+    assert_eq!(table.code, 0, "{table:?}");
+    assert!(
+        table.stdout.contains("~~~~~~")
+            && table.stdout.contains("FileWrite: ")
+            && table.stdout.contains("FileRead: "),
+        "{table:?}"
+    );
+    let json = project.swbox(&["classify", "--json", "rm -rf /"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["catastrophe"]["shape"], "remove_root", "{json}");
+
+    let cases = b"{\"id\": 7, \"cmd\": \"cat f | sort\"}\n\n{\"id\": \"x\", \"cmd\": \"python3 -c 'x'\"}\n{\"id\": 3, \"cmd\": \"if\"}\n";
+    let lines = with_input(project.command(&["classify", "--jsonl", "-"]), cases);
+    let answers: Vec<serde_json::Value> =
+        lines.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 3, "{lines:?}");
+    assert_eq!((&answers[0]["id"], &answers[0]["classes"]), (&7.into(), &serde_json::json!(["FileRead"])));
+    assert_eq!((&answers[1]["id"], &answers[1]["opaque"]), (&"x".into(), &true.into()));
+    assert_eq!(answers[2]["error"], true);
+    assert!(
+        answers[0]["us"].is_number()
+            && answers[0]["catastrophic"] == false
+            && answers[0]["segments"].is_array()
+    );
+
+    let history = project.outside().join("history");
+    fs::write(
+        &history,
+        "ls\n#1700000000\ncat README.md\nrm -rf build\nrm -rf src\ngit push\n{\"cmd\":\"sed -i s/a/b/ x\"}\n",
+    )
+    .unwrap();
+    let audit = project.swbox(&["audit", "--state", "planning", history.to_str().unwrap()]);
+    assert_eq!(audit.code, 1, "{audit:?}");
+    assert!(audit.stdout.starts_with("6 commands against state \"planning\""), "{audit:?}");
+    assert!(audit.stdout.contains("forbidden 2: missing_sentinel Destructive"), "{audit:?}");
+    let audit = project.swbox(&["audit", "--json", history.to_str().unwrap()]);
+    let audit: serde_json::Value = serde_json::from_str(&audit.stdout).unwrap();
+    assert_eq!((&audit["allow"], &audit["forbidden"]), (&2.into(), &4.into()), "{audit}");
+
+    let list = project.swbox(&["workflow", "list"]);
+    for name in ["bugfix", "feature", "research", "ci"] {
+        assert!(list.stdout.contains(name), "{list:?}");
+        assert_eq!(project.swbox(&["workflow", "validate", name]).code, 0);
+    }
+    let shown = project.swbox(&["workflow", "show", "bugfix"]);
+    assert!(shown.stdout.contains("TESTS_PASS → review (approval)"), "{shown:?}");
+    let raw = project.swbox(&["workflow", "show", "--json", "bugfix"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&raw.stdout).unwrap()["id"], "bugfix");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let project = Project::new();
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    let line = format!(
+        "set -o pipefail; {swbox} workflow show bugfix --json | head -c 1 >/dev/null; {swbox} explain --json | true"
+    );
+    let ran = ran(project.command_as(Path::new("/bin/bash"), &["-c", &line]).output().unwrap());
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn the_cwd_is_kept_and_a_lost_one_is_told() {
+    let project = Project::new();
+    let ran_in = |directory: &Path, line: &str| {
+        ran(project.command(&["exec", "-c", line]).current_dir(directory).output().unwrap())
+    };
+    let below = ran_in(&project.path().join("src"), "pwd; ls ../README.md");
+    assert_eq!(below.stdout, format!("{}\n../README.md\n", project.path().join("src").display()));
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    let workspace = project.path();
+    let gone = format!(
+        "mkdir {0}/gone && cd {0}/gone && rmdir {0}/gone && {swbox} exec --workspace {0} -c pwd; {swbox} exec -c pwd",
+        workspace.display()
+    );
+    let gone = project.bare(&gone);
+    assert_eq!(gone.stdout, format!("{}\n", workspace.display()), "{gone:?}");
+    assert!(
+        gone.stderr.contains("the current directory is gone") && gone.stderr.contains("cwd_missing"),
+        "{gone:?}"
+    );
+    assert_eq!(gone.code, 125);
+}

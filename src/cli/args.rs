@@ -1,0 +1,246 @@
+//! What can be typed: the command line as types. What it means is `service`'s business.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::output::ColorChoice;
+use crate::service::TimeSpan;
+
+/// Holds an agent's commands to the rights of the phase its work is in.
+///
+/// A workflow (a state machine in a JSON file) says what each phase may do. swbox reads a command, asks the state
+/// whether it may run, and runs it in a jail of the Linux kernel whose rights are those of the state.
+#[derive(Debug, Parser)]
+#[command(name = "swbox", version, max_term_width = 100, arg_required_else_help = true, after_help = AFTER_HELP)]
+pub(super) struct Cli {
+    /// Colour of swbox's own text.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(super) color: ColorChoice,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes of exec and bash: the command's own; 124 time ran out; 125 swbox could not set up; 126 refused;
+127 not found; 128+n signal n.  check: 0 allow, 10 prompt, 20 forbidden.  docs/errors.md has the whole table.
+
+Examples:
+  swbox exec --state planning -- cat README.md
+  swbox exec --state testing -c 'cargo test 2>&1 | tail -5'
+  swbox check --state planning -c 'sed -i s/a/b/ f'
+  swbox explain --state testing";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a command in the jail of a state.
+    #[command(
+        after_help = "After `--` stands a program with its arguments, run without a shell; a line for bash needs -c."
+    )]
+    Exec(ExecArgs),
+    /// A drop-in bash: `swbox bash -c LINE`, `swbox bash SCRIPT [ARG…]`; also when called as bash or sh.
+    #[command(disable_help_flag = true)]
+    Bash(BashArgs),
+    /// Decide without running: exit 0 allow, 10 prompt, 20 forbidden.
+    Check(CheckArgs),
+    /// Show how a line is read: segments, operation classes, opacity.
+    Classify(ClassifyArgs),
+    /// Show what a state or a command can read, write, run and contact, and why.
+    Explain(ExplainArgs),
+    /// Prove on this host what can be enforced, each protection by trying the forbidden act.
+    Doctor(DoctorArgs),
+    /// Judge a whole history of commands against a state, before a workflow is switched on.
+    Audit(AuditArgs),
+    /// Look at workflows.
+    #[command(subcommand)]
+    Workflow(WorkflowCommand),
+}
+
+/// Which law applies, and where.
+#[derive(Debug, Args, Default)]
+pub(super) struct LawArgs {
+    /// A workflow: a built-in's name, or a file. Default: the built-in `bugfix`.
+    #[arg(long, short, value_name = "NAME|FILE")]
+    pub(super) workflow: Option<OsString>,
+    /// The state the work is in. Default: the workflow's initial state.
+    #[arg(long, short, value_name = "STATE")]
+    pub(super) state: Option<String>,
+    /// A profile: a name, or a file; may be given several times. Default: those that fit the workspace.
+    #[arg(long, short, value_name = "NAME|FILE")]
+    pub(super) profile: Vec<OsString>,
+    /// The workspace. Default: the repository around the current directory, else that directory.
+    #[arg(long, value_name = "DIR")]
+    pub(super) workspace: Option<PathBuf>,
+    /// Accept the home directory as the workspace.
+    #[arg(long)]
+    pub(super) allow_home: bool,
+    /// Grant all of the state's rights, also where the command declares that it needs fewer.
+    #[arg(long)]
+    pub(super) no_narrow: bool,
+}
+
+/// A command: one line for bash, or a program and its arguments.
+#[derive(Debug, Args, Default)]
+pub(super) struct CommandArgs {
+    /// A line, as bash would read it.
+    #[arg(short = 'c', value_name = "LINE", conflicts_with = "argv")]
+    pub(super) line: Option<OsString>,
+    /// A program and its arguments, run without a shell.
+    #[arg(last = true, value_name = "CMD")]
+    pub(super) argv: Vec<OsString>,
+}
+
+/// `swbox exec`.
+#[derive(Debug, Args)]
+pub(super) struct ExecArgs {
+    #[command(flatten)]
+    pub(super) law: LawArgs,
+    /// End the command and all it started after this time: 90s, 10m, 1h30m.
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(super) timeout: Option<Duration>,
+    /// Print one JSON object with decision, jail, exit, timing and captured output.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Decide and plan, show both, run nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Say nothing beside what the command says; a refusal shows in the exit code alone.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) command: CommandArgs,
+}
+
+/// `swbox bash`: everything is the shell's to read.
+#[derive(Debug, Args)]
+pub(super) struct BashArgs {
+    /// As for bash; before them --workflow, --state, --profile, --workspace as for exec.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(super) args: Vec<OsString>,
+}
+
+/// `swbox check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) law: LawArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say nothing; the exit code tells.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) command: CommandArgs,
+}
+
+/// `swbox classify`.
+#[derive(Debug, Args)]
+pub(super) struct ClassifyArgs {
+    /// The line; `-` reads it from standard input.
+    #[arg(value_name = "LINE", required_unless_present = "jsonl", allow_hyphen_values = true)]
+    pub(super) line: Option<OsString>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Read objects with `id` and `cmd`, one a line, and print one object a line; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["line", "json"])]
+    pub(super) jsonl: Option<PathBuf>,
+}
+
+/// `swbox explain`.
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    #[command(flatten)]
+    pub(super) law: LawArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) command: CommandArgs,
+}
+
+/// `swbox doctor`.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// A profile whose protections are asked for, beside the base: a name, or a file.
+    #[arg(long, short, value_name = "NAME|FILE")]
+    pub(super) profile: Vec<OsString>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `swbox audit`.
+#[derive(Debug, Args)]
+pub(super) struct AuditArgs {
+    /// Files with one command a line, or JSON objects with `cmd` or `command`; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) law: LawArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// How many commands of each group are shown.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) examples: usize,
+}
+
+/// `swbox workflow`.
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkflowCommand {
+    /// The workflows that have a name.
+    List {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The states of a workflow: what they allow and where they lead.
+    Show {
+        /// A built-in's name, or a file.
+        #[arg(value_name = "NAME|FILE")]
+        workflow: OsString,
+        /// Print the workflow itself.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find what is wrong with workflow files: all six stages, all problems at once.
+    Validate {
+        /// Built-ins' names, or files.
+        #[arg(value_name = "NAME|FILE", required = true)]
+        workflows: Vec<OsString>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    TimeSpan::parse(text).map(|span| span.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn everything_after_the_dashes_is_the_command() {
+        let cli = Cli::parse_from(["swbox", "exec", "--json", "--", "cargo", "test", "--json", "--", "x"]);
+        let Command::Exec(exec) = cli.command else { panic!("{cli:?}") };
+        assert!(exec.json);
+        assert_eq!(exec.command.argv, ["cargo", "test", "--json", "--", "x"]);
+        assert!(Cli::try_parse_from(["swbox", "exec", "-c", "x", "--", "y"]).is_err());
+        assert!(Cli::try_parse_from(["swbox", "exec", "ls"]).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! The command line: what was typed goes to `service`, what comes back is shown, and the exit code is chosen.
+//!
+//! Danger: standard output and error belong to the command. swbox writes there only where it was asked to answer
+//! itself, and after the command has ended.
+
+mod args;
+mod audit;
+mod classify;
+mod doctor;
+mod exec;
+pub mod exit;
+mod explain;
+mod output;
+mod refusal;
+mod shell;
+mod show;
+mod workflow;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::Parser;
+
+use self::args::{Cli, Command, LawArgs};
+use self::exit::Code;
+use self::output::{ColorChoice, Paint, complain, print};
+use crate::diagnostic::Diagnostic;
+use crate::service;
+
+/// Runs swbox with these arguments, the program's name first; returns the exit code.
+pub fn run(args: &[OsString]) -> u8 {
+    let answer = match service::closed_stream() {
+        Some(stream) => Err(Diagnostic::new("stream_closed", format!("{stream} is closed"))
+            .help("give the command a standard stream: </dev/null, >/dev/null or 2>/dev/null")),
+        None => dispatch(args),
+    };
+    answer.unwrap_or_else(|problem| {
+        complain(&refusal::failure(&problem, Paint::stderr(ColorChoice::Auto)));
+        Code::SETUP
+    })
+}
+
+fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
+    let called_as = args.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
+    // A login shell is called as `-bash`.
+    let name = called_as.to_str().unwrap_or_default().trim_start_matches('-');
+    if matches!(name, "bash" | "sh") {
+        return exec::bash(args.get(1..).unwrap_or_default());
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, args),
+    };
+    let color = cli.color;
+    match cli.command {
+        Command::Exec(args) => exec::exec(args, color),
+        Command::Bash(args) => exec::bash(&args.args),
+        Command::Check(args) => exec::check(args, color),
+        Command::Classify(args) => classify::classify(&args, color),
+        Command::Explain(args) => explain::explain(args, color),
+        Command::Doctor(args) => doctor::doctor(&args, color),
+        Command::Audit(args) => audit::audit(args, color),
+        Command::Workflow(command) => workflow::workflow(command, color),
+    }
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn usage(error: &clap::Error, args: &[OsString]) -> Result<u8, Diagnostic> {
+    let text = error.render();
+    if !error.use_stderr() {
+        print(&text.to_string())?;
+        return Ok(Code::OK);
+    }
+    complain(&text.to_string());
+    // A command's own exit code may be 2: whoever runs one must be able to tell.
+    let runs = args.get(1).is_some_and(|command| command == "exec" || command == "bash");
+    Ok(if runs { Code::SETUP } else { Code::USAGE })
+}
+
+/// The law as `service` takes it.
+fn law(args: LawArgs) -> service::Law {
+    service::Law {
+        workflow: args.workflow,
+        state: args.state,
+        profiles: args.profile,
+        workspace: args.workspace,
+        allow_home: args.allow_home,
+        no_narrow: args.no_narrow,
+    }
+}
+
+/// The command as `service` takes it; `None` where none was given.
+fn command(args: args::CommandArgs) -> Option<service::Command> {
+    match args.line {
+        Some(line) => Some(service::Command::line(line)),
+        None if args.argv.is_empty() => None,
+        None => Some(service::Command::Argv(args.argv)),
+    }
+}
+
+/// The command, or what to type.
+fn required(args: args::CommandArgs) -> Result<service::Command, Diagnostic> {
+    command(args).ok_or_else(|| {
+        Diagnostic::new("command_empty", "there is no command")
+            .help("give a line with -c LINE, or a program after `--`")
+    })
+}
+
+/// One JSON value as one line.
+fn json_line(value: &serde_json::Value) -> String {
+    format!("{value}\n")
+}
+
+/// Several words as the shell would need them, for messages.
+fn quoted(words: &[&OsStr]) -> String {
+    words
+        .iter()
+        .map(|word| shell_words::quote(&word.to_string_lossy()).into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,176 @@
+//! The refusal and the trailer: what a person or an agent reads when something was not done.
+
+use std::fmt::Write as _;
+
+use super::output::Paint;
+use super::show::visible;
+use crate::diagnostic::Diagnostic;
+use crate::service::{Decision, Hint, Judgement, Reason, Report};
+
+/// How many further reasons are shown.
+const MORE: usize = 4;
+
+/// A decision other than `Allow`, in the form of the documentation: what, what it needs, the way forward.
+pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
+    let law = &judgement.law;
+    let verdict = match judgement.evaluation.decision {
+        Decision::Forbidden => paint.red("forbidden"),
+        Decision::Prompt => paint.yellow("a person must approve this"),
+        Decision::Allow => paint.green("allowed"),
+    };
+    let decisive: Vec<&Reason> = judgement
+        .evaluation
+        .reasons
+        .iter()
+        .filter(|reason| reason.decision == judgement.evaluation.decision)
+        .collect();
+    let mut out = format!("swbox: {verdict} in state \"{}\"", visible(&law.state));
+    let mut lines = decisive.iter().map(|reason| one(reason));
+    if let Some(first) = lines.next() {
+        let _ = write!(out, ": {first}");
+    }
+    out.push('\n');
+    let rest: Vec<String> = lines.collect();
+    for line in rest.iter().take(MORE) {
+        field(&mut out, "also", line, paint);
+    }
+    if rest.len() > MORE {
+        field(&mut out, "also", &format!("{} more; see --json", rest.len() - MORE), paint);
+    }
+    if let Some(needs) = needs(&decisive) {
+        let has = match &law.tools {
+            _ if law.is_final => "this state is final".to_owned(),
+            Some(tools) if tools.is_empty() => "this state has none".to_owned(),
+            Some(tools) => format!("this state has {}", visible(&tools.join(", "))),
+            None => "this state has the default tools".to_owned(),
+        };
+        field(&mut out, "needs", &format!("{needs} in allowed_tools; {has}"), paint);
+    }
+    if let Some(hint) = &judgement.evaluation.hint {
+        field(&mut out, "forward", &forward(hint), paint);
+    }
+    out
+}
+
+fn field(out: &mut String, name: &str, text: &str, paint: Paint) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "  {} {text}", paint.bold(&format!("{name:<8}")));
+}
+
+/// One reason as a clause; class and subject stand in it.
+pub(super) fn one(reason: &Reason) -> String {
+    visible(&reason.message)
+}
+
+/// `Write or Edit`, and so on for each distinct need.
+fn needs(reasons: &[&Reason]) -> Option<String> {
+    let mut sets: Vec<String> = Vec::new();
+    for reason in reasons.iter().filter(|reason| !reason.needs.is_empty()) {
+        let names: Vec<String> = reason.needs.iter().map(|name| visible(name)).collect();
+        let set = names.join(" or ");
+        if !sets.contains(&set) {
+            sets.push(set);
+        }
+    }
+    (!sets.is_empty()).then(|| sets.join(", and "))
+}
+
+/// The edges to a state that allows the whole line.
+fn forward(hint: &Hint) -> String {
+    let mut out = String::new();
+    for (at, step) in hint.path.iter().enumerate() {
+        if at > 0 {
+            out.push_str(", then ");
+        }
+        let _ = write!(out, "{} → \"{}\"", visible(&step.event), visible(&step.target));
+        let last = at + 1 == hint.path.len();
+        let mut notes = Vec::new();
+        if last && !hint.grants.is_empty() {
+            notes.push(format!("has {}", visible(&hint.grants.join(", "))));
+        }
+        if !step.requires.is_empty() {
+            notes.push(format!("needs {}", step.requires.join(" and ")));
+        }
+        if !notes.is_empty() {
+            let _ = write!(out, " ({})", notes.join("; "));
+        }
+    }
+    if let Some(step) = hint.path.last() {
+        let _ = write!(out, "; rerun with --state {}", shell_words::quote(&visible(&step.target)));
+    }
+    out
+}
+
+/// What is said after a run, or nothing.
+pub(super) fn trailer(report: &Report, terminal: bool) -> String {
+    let mut out = String::new();
+    for notice in &report.notices {
+        let _ = writeln!(out, "swbox: {}", visible(notice));
+    }
+    let Some(outcome) = &report.outcome else { return out };
+    for path in &outcome.quarantined {
+        let _ = writeln!(
+            out,
+            "swbox: {} appeared where no command may put it; it was moved to quarantine",
+            visible(&path.to_string_lossy())
+        );
+    }
+    if terminal && !outcome.degraded.is_empty() {
+        let reasons: Vec<String> = outcome.degraded.iter().map(|reason| visible(reason)).collect();
+        let _ = writeln!(
+            out,
+            "swbox: weaker than asked on this host: {}; see `swbox doctor`",
+            reasons.join("; ")
+        );
+    }
+    out
+}
+
+/// A failure of swbox itself.
+pub(super) fn failure(problem: &Diagnostic, paint: Paint) -> String {
+    let mut out = format!("{} {}\n", paint.red("swbox:"), visible(&problem.to_string()));
+    if let Some(help) = &problem.help {
+        field(&mut out, "help", &visible(help), paint);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::Step;
+
+    #[test]
+    fn the_way_forward_names_each_edge_and_what_it_asks() {
+        let step = |event: &str, target: &str, requires: &[&str]| Step {
+            event: event.to_owned(),
+            target: target.to_owned(),
+            requires: requires.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let hint = Hint {
+            path: vec![step("PLAN_READY", "implementing", &[])],
+            grants: vec!["write_file".to_owned()],
+        };
+        assert_eq!(
+            forward(&hint),
+            "PLAN_READY → \"implementing\" (has write_file); rerun with --state implementing"
+        );
+        let hint = Hint {
+            path: vec![step("DONE", "testing", &[]), step("PASS", "review", &["approval", "guard"])],
+            grants: vec![],
+        };
+        assert_eq!(
+            forward(&hint),
+            "DONE → \"testing\", then PASS → \"review\" (needs approval and guard); rerun with --state review"
+        );
+    }
+
+    #[test]
+    fn a_failure_shows_place_code_and_help_without_control_characters() {
+        let problem = Diagnostic::new("x_y", "bad \x1b[2J").file("a\n.toml").help("do");
+        assert_eq!(
+            failure(&problem, Paint::plain()),
+            "swbox: a\\n.toml: bad \\u{1b}[2J [x_y]\n  help     do\n"
+        );
+    }
+}

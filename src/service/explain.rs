@@ -1,0 +1,142 @@
+//! What a state, or a command in it, may do, and why: the law, the rights and the plan, without running anything.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::report::{JSON_VERSION, Judgement, LawShown};
+use super::request::{Command, Law};
+use super::run::{plan, runs_the_unseen};
+use super::setting::{Setting, shorten};
+use crate::classify::{Classification, OpSet, Opacity};
+use crate::diagnostic::Diagnostic;
+use crate::jail::{JailPlan, Step};
+use crate::policy::{Rights, RightsRequest};
+use crate::shell::{Span, Trust};
+
+/// The answer to `explain`.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// The law.
+    pub law: LawShown,
+    /// The state's text for the agent.
+    pub instructions: Option<String>,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The profiles that take part.
+    pub profiles: Vec<String>,
+    /// The judgement, where a command was given.
+    pub judgement: Option<Judgement>,
+    /// Rights: of the command, or the most that any command of the state has.
+    pub rights: Rights,
+    /// The plan: its steps, Landlock domain, filter, environment and limits.
+    pub plan: JailPlan,
+    home: PathBuf,
+}
+
+/// Explains a state, or a command in it.
+///
+/// # Errors
+/// Whatever would keep the command from being judged or planned.
+pub fn explain(law: &Law, command: Option<&Command>) -> Result<Explanation, Diagnostic> {
+    let mut setting = Setting::new(law)?;
+    let chosen = setting.profile(law)?;
+    let policy = setting.policy()?;
+    let of_state = policy.require_state(&setting.state)?;
+    let judgement = command.map(|command| setting.judge(&policy, command)).transpose()?;
+    let any = anything();
+    let reading = judgement.as_ref().map_or(&any, |judgement| &judgement.classification);
+    let narrow = command.is_some() && !law.no_narrow;
+    let request = RightsRequest { hosts: &chosen.profile.network.hosts, narrow };
+    let rights = policy.rights(of_state, reading, request);
+    let executes = runs_the_unseen(reading) && of_state.executes();
+    let shown = Command::Argv(vec!["true".into()]);
+    let plan = plan(&setting, &chosen.profile, &rights, executes, command.unwrap_or(&shown), None)?;
+    Ok(Explanation {
+        law: setting.shown(of_state),
+        instructions: setting.state().instructions.clone(),
+        workspace: setting.place.workspace.clone(),
+        profiles: chosen.names,
+        judgement,
+        rights,
+        plan,
+        home: setting.facts.home.clone(),
+    })
+}
+
+/// A line of which nothing is known: it gets whatever a state gives to any command.
+fn anything() -> Classification {
+    Classification {
+        segments: Vec::new(),
+        classes: OpSet::EMPTY,
+        trust: Trust::Trusted,
+        opaque: Some(Opacity { code: "any", reason: "any command".to_owned(), span: Span::default() }),
+        catastrophe: None,
+    }
+}
+
+impl Explanation {
+    /// Trees of the host that are visible, shortened: programs and data apart.
+    pub fn visible(&self) -> (Vec<String>, Vec<String>) {
+        let mut programs = Vec::new();
+        let mut data = Vec::new();
+        for step in &self.plan.steps {
+            if let Step::Bind { path, exec, writable: false, .. } = step {
+                let exists = path.symlink_metadata().is_ok();
+                if exists {
+                    let list = if *exec { &mut programs } else { &mut data };
+                    list.push(shorten(path, &self.workspace, &self.home));
+                }
+            }
+        }
+        (programs, data)
+    }
+
+    /// Trees beside the workspace that can be changed.
+    pub fn writable(&self) -> Vec<String> {
+        let writable = self.plan.steps.iter().filter_map(|step| match step {
+            Step::Bind { path, writable: true, .. } => Some(shorten(path, &self.workspace, &self.home)),
+            _ => None,
+        });
+        writable.collect()
+    }
+
+    /// Secrets of this host that are stubs inside.
+    pub fn secrets(&self) -> Vec<String> {
+        let secrets = self.plan.steps.iter().filter_map(|step| match step {
+            Step::Secret { path } => Some(shorten(path, &self.workspace, &self.home)),
+            _ => None,
+        });
+        secrets.collect()
+    }
+
+    /// Names below the workspace that are read-only and exist.
+    pub fn protected(&self) -> Vec<String> {
+        let protected = self.plan.steps.iter().filter_map(|step| match step {
+            Step::Protect { name } if self.workspace.join(name).symlink_metadata().is_ok() => {
+                Some(name.to_string_lossy().into_owned())
+            }
+            _ => None,
+        });
+        protected.collect()
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": JSON_VERSION,
+            "law": {
+                "workflow": self.law.workflow,
+                "origin": self.law.origin,
+                "state": self.law.state,
+                "allowed_tools": self.law.tools,
+                "final": self.law.is_final,
+            },
+            "workspace": self.workspace.to_string_lossy(),
+            "profiles": self.profiles,
+            "judgement": self.judgement.as_ref().map(Judgement::to_json),
+            "rights": self.rights,
+            "plan": self.plan,
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Facts about the host that the pure part needs: HOME, environment, secrets that exist, swbox's own directories.
+//!
+//! Danger: every call here is on the way of every command; there is no walk of a tree.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::Diagnostic;
+use crate::profile::resolve::secret_places;
+use crate::profile::value::Anchors;
+use crate::profile::{HostFacts, Profile};
+
+/// Largest git configuration that is looked at.
+const GITCONFIG_LIMIT: u64 = 256 * 1024;
+
+/// What every command needs to know before a workspace or a profile is chosen.
+///
+/// # Errors
+/// `no_home` where neither HOME nor the account names a home directory.
+pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let named = variable(&env, "HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = named.or_else(home_of_account).ok_or_else(|| {
+        Diagnostic::new("no_home", "HOME is not set, and this account has no home directory")
+            .help("set HOME to an absolute path; it need not exist")
+    })?;
+    let home = fs::canonicalize(&home).unwrap_or(home);
+    let place = |name: &str, below: &str| {
+        let set = variable(&env, name).map(PathBuf::from).filter(|path| path.is_absolute());
+        set.unwrap_or_else(|| home.join(below))
+    };
+    let own = vec![
+        place("XDG_CONFIG_HOME", ".config").join("swbox"),
+        place("XDG_STATE_HOME", ".local/state").join("swbox"),
+        place("XDG_CACHE_HOME", ".cache").join("swbox"),
+    ];
+    Ok(HostFacts {
+        stdin_is_terminal: std::io::stdin().is_terminal(),
+        gitconfig: git_configuration(&home, &place("XDG_CONFIG_HOME", ".config")),
+        secrets: Vec::new(),
+        cache: own[2].clone(),
+        own,
+        env,
+        home,
+    })
+}
+
+/// Where profiles of the user are.
+pub(super) fn user_profiles(facts: &HostFacts) -> Option<PathBuf> {
+    facts.own.first().map(|config| config.join("profiles"))
+}
+
+/// Adds what depends on the workspace and the profile.
+pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Path) {
+    if let Some(base) = facts.own.get(2) {
+        facts.cache = base.join(cache_name(workspace));
+    }
+    let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
+    let places = secret_places(profile, &anchors);
+    let mut found = Vec::new();
+    for place in places {
+        if place.as_os_str().as_bytes().contains(&b'*') {
+            found.extend(matching(&place));
+        } else if let Ok(meta) = fs::symlink_metadata(&place) {
+            if meta.is_symlink() {
+                found.extend(fs::canonicalize(&place));
+            }
+            found.push(place);
+        }
+    }
+    facts.secrets = found;
+}
+
+/// Makes the workspace's cache: for its owner alone, with a note for which workspace it is.
+///
+/// # Errors
+/// `cache_failed`.
+pub(super) fn make_cache(facts: &HostFacts, workspace: &Path) -> Result<(), Diagnostic> {
+    let failed = |error: std::io::Error| {
+        Diagnostic::new("cache_failed", format!("{} cannot be made: {error}", facts.cache.display()))
+            .help("builds in the jail need it; make its parent writable, or set XDG_CACHE_HOME")
+    };
+    if fs::symlink_metadata(&facts.cache)
+        .is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw())
+    {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&facts.cache).map_err(failed)?;
+    let mut note = workspace.as_os_str().as_bytes().to_vec();
+    note.push(b'\n');
+    fs::write(facts.cache.join("workspace"), note).map_err(failed)
+}
+
+/// A name for the cache of a workspace: its last name for people, a hash of its path for uniqueness.
+fn cache_name(workspace: &Path) -> String {
+    // FNV-1a, 128 bits: stable over versions and platforms. The path is chosen by the user, not by an agent.
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in workspace.as_os_str().as_bytes() {
+        hash ^= u128::from(*byte);
+        hash = hash.wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    let readable: String = workspace
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .chars()
+        .map(
+            |letter| if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_') { letter } else { '_' },
+        )
+        .take(32)
+        .collect();
+    format!("{readable}-{hash:032x}")
+}
+
+/// The value of a variable.
+pub(super) fn variable<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+}
+
+/// The home directory that `/etc/passwd` gives this account (a static binary has no other sources).
+fn home_of_account() -> Option<PathBuf> {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let accounts = fs::read("/etc/passwd").ok()?;
+    let home = accounts.split(|byte| *byte == b'\n').find_map(|line| {
+        let mut fields = line.split(|byte| *byte == b':');
+        (fields.nth(2)? == uid.as_bytes()).then(|| fields.nth(2)).flatten()
+    })?;
+    let home = PathBuf::from(OsString::from_vec(home.to_vec()));
+    home.is_absolute().then_some(home)
+}
+
+/// The entries that a pattern in the last name matches.
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let (Some(parent), Some(name)) = (pattern.parent(), pattern.file_name()) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| name_matches(name.as_bytes(), entry.file_name().as_bytes()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Whether `*` in `pattern` can be filled so that it becomes `name`.
+fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some((b'*', rest)) => (0..=name.len()).any(|skip| name_matches(rest, &name[skip..])),
+        Some((first, rest)) => {
+            name.split_first().is_some_and(|(head, tail)| head == first && name_matches(rest, tail))
+        }
+    }
+}
+
+/// The user's git configuration, in the order in which git reads it.
+fn git_configuration(home: &Path, config: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in [config.join("git/config"), home.join(".gitconfig")] {
+        if let Ok(file) = fs::File::open(path) {
+            // What cannot be read gives no configuration; git inside then has its defaults.
+            let _ = file.take(GITCONFIG_LIMIT).read_to_end(&mut bytes);
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_names() {
+        for (pattern, name, expected) in [
+            ("ssh_host_*_key", "ssh_host_rsa_key", true),
+            ("ssh_host_*_key", "ssh_host_rsa_key.pub", false),
+            ("*", "x", true),
+            ("a*b*", "ab", true),
+            ("a", "b", false),
+        ] {
+            assert_eq!(name_matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn cache_names_are_stable_distinct_and_plain() {
+        let name = cache_name(Path::new("/work/a b"));
+        assert_eq!(name, cache_name(Path::new("/work/a b")));
+        assert!(name.starts_with("a_b-") && name.len() == 36, "{name}");
+        assert_ne!(name, cache_name(Path::new("/work/a_b")));
+        assert_ne!(cache_name(Path::new("/x/p")), cache_name(Path::new("/y/p")));
+    }
+}

@@ -1,0 +1,35 @@
+//! The one use-case layer: a request is read, judged, planned, launched and reported here, whoever asked.
+//!
+//! Duty: gather what the pure layers need, in the order that refuses early and cheaply. Danger: a step that fails must
+//! end the run; no step falls back to a laxer law, profile or jail.
+
+pub mod audit;
+pub mod doctor;
+pub mod explain;
+mod host;
+mod profiles;
+mod reading;
+pub mod report;
+pub mod request;
+mod run;
+mod setting;
+mod suggest;
+mod workflow;
+mod workflows;
+mod workspace;
+
+pub use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, Subject};
+pub use crate::jail::{Exit, JailPlan, Outcome};
+pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
+pub use crate::profile::value::TimeSpan;
+pub use crate::shell::{Span, Trust};
+pub use report::{Judgement, LawShown, Report};
+pub use request::{Command, Law, Run};
+pub use run::{run, run_unjudged};
+pub use setting::{Reader, check, classify};
+pub use workflow::{Listed, Shown, Validated, list_workflows, show_workflow, validate_workflow};
+
+/// The standard stream that the caller had closed, if any.
+pub fn closed_stream() -> Option<&'static str> {
+    crate::jail::closed_at_start()
+}

@@ -1,0 +1,60 @@
+//! What a driver asks for: a command, the law it is under, and how it should run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is to be judged or run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// A line for bash, with what follows it: `$0` and the positional parameters.
+    Line {
+        /// The bytes, handed to bash unchanged.
+        text: OsString,
+        /// Options for bash that stand before `-c` (`-e`, `-o pipefail`).
+        options: Vec<OsString>,
+        /// `$0`, `$1` …; empty for a plain line.
+        parameters: Vec<OsString>,
+    },
+    /// A program and its arguments, without a shell.
+    Argv(Vec<OsString>),
+}
+
+impl Command {
+    /// A plain line.
+    pub fn line(text: impl Into<OsString>) -> Self {
+        Self::Line { text: text.into(), options: Vec::new(), parameters: Vec::new() }
+    }
+}
+
+/// Which law applies, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Law {
+    /// A built-in workflow's name, or a file; the workspace's or `bugfix` where absent.
+    pub workflow: Option<OsString>,
+    /// The state; the initial one where absent.
+    pub state: Option<String>,
+    /// Profiles by name or file; detected where empty.
+    pub profiles: Vec<OsString>,
+    /// The workspace; found from the current directory where absent.
+    pub workspace: Option<PathBuf>,
+    /// HOME may be the workspace.
+    pub allow_home: bool,
+    /// The command gets all rights of the state.
+    pub no_narrow: bool,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The law.
+    pub law: Law,
+    /// The command.
+    pub command: Command,
+    /// Wall clock; the profile's where absent.
+    pub timeout: Option<Duration>,
+    /// Output is kept for the report and not passed through.
+    pub capture: bool,
+    /// Plan, and run nothing.
+    pub dry_run: bool,
+}

@@ -1,0 +1,191 @@
+//! One command from request to report: judged, planned, launched.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use super::host;
+use super::report::{Judgement, Report};
+use super::request::{Command, Run};
+use super::setting::Setting;
+use crate::classify::Classification;
+use crate::diagnostic::Diagnostic;
+use crate::jail::{self, Capture, JailPlan};
+use crate::policy::{Policy, Rights, RightsRequest};
+use crate::profile::value::{Below, Place};
+use crate::profile::{Limits, Profile, StateJail, Task, resolve};
+use crate::shell::Trust;
+use crate::workflow::model::JailSettings;
+
+/// Bytes kept of each stream where nothing else is said.
+const OUTPUT: u64 = 1024 * 1024;
+
+/// Judges a command and, when it may run, runs it in its jail.
+///
+/// # Errors
+/// Whatever keeps swbox from judging, planning or launching; never a weaker run.
+pub fn run(run: &Run) -> Result<Report, Diagnostic> {
+    perform(run, true)
+}
+
+/// Runs a command whatever the decision says: for tests that show that the jail is the wall.
+///
+/// # Errors
+/// As for [`run`].
+#[doc(hidden)]
+pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
+    perform(run, false)
+}
+
+fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
+    let mut setting = Setting::new(&run.law)?;
+    let policy = setting.policy()?;
+    let judgement = setting.judge(&policy, &run.command)?;
+    let mut report = Report {
+        workspace: setting.place.workspace.clone(),
+        cwd: setting.place.cwd.clone(),
+        profiles: Vec::new(),
+        rights: None,
+        plan: None,
+        outcome: None,
+        notices: setting.place.notice.iter().cloned().collect(),
+        judgement,
+    };
+    if judged && !report.judgement.allowed() {
+        return Ok(report);
+    }
+    drop(policy);
+    let chosen = setting.profile(&run.law)?;
+    report.profiles = chosen.names;
+    let policy = setting.policy()?;
+    let rights = rights(&setting, &policy, &report.judgement, &chosen.profile, !run.law.no_narrow)?;
+    let executes = runs_the_unseen(&report.judgement.classification);
+    if executes && !run.dry_run && !chosen.profile.caches.is_empty() {
+        host::make_cache(&setting.facts, &setting.place.workspace)?;
+    }
+    let plan = plan(&setting, &chosen.profile, &rights, executes, &run.command, run.timeout)?;
+    report.rights = Some(rights);
+    if run.dry_run {
+        report.plan = Some(plan);
+        return Ok(report);
+    }
+    let keep = usize::try_from(plan.limits.output.unwrap_or(OUTPUT)).unwrap_or(usize::MAX);
+    let capture = if run.capture { Capture::Keep(keep) } else { Capture::Inherit };
+    report.outcome = Some(jail::launch(&plan, capture)?);
+    Ok(report)
+}
+
+/// Whether programs run whose effect the text cannot show.
+pub(super) fn runs_the_unseen(classification: &Classification) -> bool {
+    classification.opaque.is_some() || classification.trust != Trust::Trusted
+}
+
+/// What the state grants this command.
+fn rights(
+    setting: &Setting,
+    policy: &Policy<'_>,
+    judgement: &Judgement,
+    profile: &Profile,
+    narrow: bool,
+) -> Result<Rights, Diagnostic> {
+    let law = policy.require_state(&setting.state)?;
+    let request = RightsRequest { hosts: &profile.network.hosts, narrow };
+    Ok(policy.rights(law, &judgement.classification, request))
+}
+
+/// The steps of a launch.
+///
+/// # Errors
+/// A strict protection that this host cannot have, a command without a shell to run it.
+pub(super) fn plan(
+    setting: &Setting,
+    profile: &Profile,
+    rights: &Rights,
+    executes: bool,
+    command: &Command,
+    timeout: Option<Duration>,
+) -> Result<JailPlan, Diagnostic> {
+    let state = setting.state();
+    let overrides: Vec<(String, String)> =
+        state.env_overrides.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let of_state = of_state(&state.jail)?;
+    let task = Task {
+        workspace: &setting.place.workspace,
+        cwd: &setting.place.cwd,
+        rights,
+        executes,
+        blocked_env: &state.blocked_env,
+        env_overrides: &overrides,
+        state: &of_state,
+        timeout,
+    };
+    let spec = resolve(profile, &setting.facts, &task);
+    jail::plan(&spec, &jail::probe(), &argv(command)?)
+}
+
+/// The state's own settings, read.
+fn of_state(settings: &JailSettings) -> Result<StateJail, Diagnostic> {
+    let wrong = |problem: String| {
+        Diagnostic::new("state_jail", problem).help("correct the state's `jail` in the workflow")
+    };
+    let place = |text: &String| {
+        let anchored = text.starts_with(['/', '~', '$']) || text.starts_with("./");
+        Place::parse(&if anchored { text.clone() } else { format!("./{text}") })
+    };
+    let limits = settings.limits;
+    Ok(StateJail {
+        writable: settings.writable.iter().map(place).collect::<Result<_, _>>().map_err(wrong)?,
+        protect: settings
+            .protect
+            .iter()
+            .map(|text| Below::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?,
+        limits: Limits {
+            timeout: limits.timeout_ms.map(Duration::from_millis),
+            processes: limits.processes,
+            memory: limits.memory,
+            file_size: limits.file_size,
+            cpu: limits.cpu,
+            open_files: limits.open_files,
+            scratch: limits.scratch,
+            output: limits.output,
+        },
+    })
+}
+
+/// What is executed inside.
+fn argv(command: &Command) -> Result<Vec<OsString>, Diagnostic> {
+    match command {
+        Command::Argv(argv) => Ok(argv.clone()),
+        Command::Line { text, options, parameters } => {
+            let mut argv = vec![bash()?];
+            argv.extend(options.iter().cloned());
+            argv.push("-c".into());
+            argv.push(text.clone());
+            // `$0` is what bash puts in front of its messages.
+            if parameters.is_empty() {
+                argv.push("bash".into());
+            }
+            argv.extend(parameters.iter().cloned());
+            Ok(argv)
+        }
+    }
+}
+
+/// The real bash: never swbox under that name.
+fn bash() -> Result<OsString, Diagnostic> {
+    let own = std::fs::metadata("/proc/self/exe").ok().map(|meta| (meta.dev(), meta.ino()));
+    let mut is_own = false;
+    for path in ["/bin/bash", "/usr/bin/bash", "/run/current-system/sw/bin/bash", "/usr/local/bin/bash"] {
+        let Ok(meta) = std::fs::metadata(path) else { continue };
+        if Some((meta.dev(), meta.ino())) == own {
+            is_own = true;
+            continue;
+        }
+        return Ok(path.into());
+    }
+    let why = if is_own { "the only bash of this host is swbox itself" } else { "this host has no bash" };
+    Err(Diagnostic::new("no_bash", why)
+        .help("install bash at /bin/bash or /usr/bin/bash, and swbox elsewhere"))
+}

@@ -1,0 +1,180 @@
+//! The law that a command is under, gathered once, and the judgement by it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Instant;
+
+use super::host;
+use super::profiles;
+use super::reading;
+use super::report::{Judgement, LawShown};
+use super::request::{Command, Law};
+use super::suggest;
+use super::workflows;
+use super::workspace::{self, Place};
+use crate::classify::Classification;
+use crate::diagnostic::Diagnostic;
+use crate::policy::{Policy, RuleSet, StateLaw};
+use crate::profile::HostFacts;
+use crate::workflow::{Machine, State};
+
+/// Workflow, state, workspace and host of a request.
+#[derive(Debug)]
+pub(super) struct Setting {
+    pub(super) facts: HostFacts,
+    pub(super) place: Place,
+    pub(super) workflow: workflows::Chosen,
+    pub(super) state: String,
+}
+
+impl Setting {
+    /// Gathers it.
+    ///
+    /// # Errors
+    /// Whatever is missing, malformed or refused, with the way out.
+    pub(super) fn new(law: &Law) -> Result<Self, Diagnostic> {
+        let facts = host::facts()?;
+        let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+        workspace::check_files(&place.workspace, law.workflow.is_some(), !law.profiles.is_empty())?;
+        let workflow = workflows::choose(law.workflow.as_deref())?;
+        let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
+        Ok(Self { facts, place, workflow, state })
+    }
+
+    /// The machine.
+    pub(super) fn machine(&self) -> &Machine {
+        &self.workflow.loaded.machine
+    }
+
+    /// The state as written.
+    pub(super) fn state(&self) -> &State {
+        // `state_of` found it; the machine does not change.
+        &self.machine().states[self.state.as_str()]
+    }
+
+    /// The policy of the machine.
+    ///
+    /// # Errors
+    /// A rule that cannot be used.
+    pub(super) fn policy(&self) -> Result<Policy<'_>, Diagnostic> {
+        Policy::compile(self.machine(), RuleSet::default()).map_err(|problems| {
+            problems
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| Diagnostic::new("rule_prefix", "a rule cannot be used"))
+        })
+    }
+
+    /// The law as a person reads it.
+    pub(super) fn shown(&self, law: &StateLaw) -> LawShown {
+        LawShown {
+            workflow: self.machine().id.clone(),
+            origin: self.workflow.origin.clone(),
+            state: self.state.clone(),
+            tools: self.state().allowed_tools.as_ref().map(|_| law.listed().to_vec()),
+            is_final: law.is_final,
+        }
+    }
+
+    /// Reads and judges a command.
+    ///
+    /// # Errors
+    /// A command that cannot be read at all.
+    pub(super) fn judge(&self, policy: &Policy<'_>, command: &Command) -> Result<Judgement, Diagnostic> {
+        let begun = Instant::now();
+        let reading = reading::read(command)?;
+        let classification = reading::classify(&reading, &self.place.cwd, &self.facts.home);
+        let source = reading.source;
+        let law = policy.require_state(&self.state)?;
+        let evaluation = policy.evaluate(law, &source, &classification);
+        Ok(Judgement { law: self.shown(law), source, classification, evaluation, took: begun.elapsed() })
+    }
+
+    /// The profile of this workspace and state.
+    ///
+    /// # Errors
+    /// A profile that is missing or malformed.
+    pub(super) fn profile(&mut self, law: &Law) -> Result<profiles::Chosen, Diagnostic> {
+        let of_state = self.state().jail.profile.clone();
+        let chosen =
+            profiles::choose(&law.profiles, of_state.as_deref(), &self.place.workspace, &self.facts)?;
+        host::complete(&mut self.facts, &chosen.profile, &self.place.workspace);
+        // Again: only now is known where secrets are.
+        crate::profile::resolve::check_workspace(&self.place.workspace, &self.facts, law.allow_home)?;
+        Ok(chosen)
+    }
+}
+
+/// The named state, or the initial one.
+fn state_of(machine: &Machine, named: Option<&str>) -> Result<String, Diagnostic> {
+    let Some(named) = named else { return Ok(machine.initial.clone()) };
+    if machine.states.contains_key(named) {
+        return Ok(named.to_owned());
+    }
+    let known: Vec<String> = machine.states.keys().cloned().collect();
+    Err(Diagnostic::new("unknown_state", format!("the workflow \"{}\" has no state \"{named}\"", machine.id))
+        .help(suggest::among(named, &known)))
+}
+
+/// The decision on a command, without running it.
+///
+/// # Errors
+/// Whatever prevents a decision.
+pub fn check(law: &Law, command: &Command) -> Result<Judgement, Diagnostic> {
+    let setting = Setting::new(law)?;
+    let policy = setting.policy()?;
+    setting.judge(&policy, command)
+}
+
+/// Reads lines on their own, without a law.
+#[derive(Debug)]
+pub struct Reader {
+    facts: HostFacts,
+    cwd: std::path::PathBuf,
+}
+
+impl Reader {
+    /// A reader for this host and directory.
+    ///
+    /// # Errors
+    /// `no_home`.
+    pub fn new() -> Result<Self, Diagnostic> {
+        let facts = host::facts()?;
+        let cwd = std::env::current_dir().unwrap_or_else(|_| facts.home.clone());
+        Ok(Self { facts, cwd })
+    }
+
+    /// How a line is read.
+    ///
+    /// # Errors
+    /// A line that bash could not be given.
+    pub fn read(&self, line: &OsStr) -> Result<(String, Classification), Diagnostic> {
+        let reading = reading::read(&Command::line(line))?;
+        let classification = reading::classify(&reading, &self.cwd, &self.facts.home);
+        Ok((reading.source, classification))
+    }
+}
+
+/// How one line is read.
+///
+/// # Errors
+/// As for [`Reader::read`].
+pub fn classify(line: &OsStr) -> Result<(String, Classification), Diagnostic> {
+    Reader::new()?.read(line)
+}
+
+/// Whether a path is inside the workspace of a request; for messages.
+pub(super) fn shorten(path: &Path, workspace: &Path, home: &Path) -> String {
+    if let Ok(below) = path.strip_prefix(workspace) {
+        return if below.as_os_str().is_empty() {
+            ".".to_owned()
+        } else {
+            below.to_string_lossy().into_owned()
+        };
+    }
+    match path.strip_prefix(home) {
+        Ok(below) if !below.as_os_str().is_empty() => format!("~/{}", below.to_string_lossy()),
+        Ok(_) => "~".to_owned(),
+        Err(_) => path.to_string_lossy().into_owned(),
+    }
+}

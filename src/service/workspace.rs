@@ -1,0 +1,116 @@
+//! Finding the workspace, and the files in it that would change the law.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::Diagnostic;
+use crate::profile::HostFacts;
+use crate::profile::resolve::check_workspace;
+
+/// Where a command works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The workspace, resolved.
+    pub(super) workspace: PathBuf,
+    /// Where the command starts.
+    pub(super) cwd: PathBuf,
+    /// What a person should know of the choice.
+    pub(super) notice: Option<String>,
+}
+
+/// Workflow files of a workspace, in order of precedence.
+const WORKFLOWS: [&str; 2] = [".swbox/workflow.json", "swbox.json"];
+
+/// The profile file of a workspace.
+const PROFILE: &str = ".swbox/profile.toml";
+
+/// The workspace and the directory in it.
+///
+/// # Errors
+/// `workspace_missing`, `workspace_not_directory`, `workspace_refused`, `cwd_missing`.
+pub(super) fn find(chosen: Option<&Path>, facts: &HostFacts, allow_home: bool) -> Result<Place, Diagnostic> {
+    let here = std::env::current_dir().and_then(fs::canonicalize);
+    let Some(chosen) = chosen else {
+        let here = here.map_err(|error| {
+            Diagnostic::new("cwd_missing", format!("the current directory cannot be entered: {error}"))
+                .help("change to a directory that exists, or name one with --workspace DIR")
+        })?;
+        let workspace = around(&here, facts);
+        check_workspace(&workspace, facts, allow_home)?;
+        return Ok(Place { workspace, cwd: here, notice: None });
+    };
+    let workspace = fs::canonicalize(chosen).map_err(|error| {
+        Diagnostic::new(
+            "workspace_missing",
+            format!("the workspace {} cannot be entered: {error}", chosen.display()),
+        )
+        .help("name an existing directory with --workspace DIR")
+    })?;
+    if !workspace.is_dir() {
+        return Err(Diagnostic::new(
+            "workspace_not_directory",
+            format!("the workspace {} is not a directory", chosen.display()),
+        )
+        .help("name the directory that holds it"));
+    }
+    check_workspace(&workspace, facts, allow_home)?;
+    Ok(match here {
+        Ok(cwd) if cwd.starts_with(&workspace) => Place { workspace, cwd, notice: None },
+        Ok(_) => Place { cwd: workspace.clone(), workspace, notice: None },
+        Err(error) => Place {
+            notice: Some(format!(
+                "the current directory is gone ({error}); the command starts in {}",
+                workspace.display()
+            )),
+            cwd: workspace.clone(),
+            workspace,
+        },
+    })
+}
+
+/// The repository around `here`, as far as it may be a workspace, else `here`.
+fn around(here: &Path, facts: &HostFacts) -> PathBuf {
+    for directory in here.ancestors() {
+        let marked = [".git", ".swbox", "swbox.json"]
+            .iter()
+            .any(|name| directory.join(name).symlink_metadata().is_ok());
+        if marked {
+            // A home directory under git (dotfiles) does not make every directory below it one project.
+            return if check_workspace(directory, facts, false).is_ok() {
+                directory.to_owned()
+            } else {
+                here.to_owned()
+            };
+        }
+    }
+    here.to_owned()
+}
+
+/// Refuses to go on beside a workspace file that nobody has accepted: a laxer law must not take its place.
+///
+/// # Errors
+/// `untrusted_workspace_file`.
+pub(super) fn check_files(
+    workspace: &Path,
+    workflow_chosen: bool,
+    profile_chosen: bool,
+) -> Result<(), Diagnostic> {
+    let workflows =
+        WORKFLOWS.iter().filter(|_| !workflow_chosen).map(|name| (*name, "--workflow", "workflow"));
+    let profile = (!profile_chosen).then_some((PROFILE, "--profile", "profile"));
+    for (name, flag, kind) in workflows.chain(profile) {
+        let path = workspace.join(name);
+        if path.symlink_metadata().is_ok() {
+            return Err(Diagnostic::new(
+                "untrusted_workspace_file",
+                format!("this workspace brings a {kind} of its own that nobody has accepted"),
+            )
+            .file(&path)
+            .help(format!(
+                "read it, then name it yourself: {flag} {}",
+                shell_words::quote(&path.to_string_lossy())
+            )));
+        }
+    }
+    Ok(())
+}

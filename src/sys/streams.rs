@@ -1,0 +1,31 @@
+//! Which standard streams the caller had closed, seen before the Rust runtime opens `/dev/null` in their place.
+//!
+//! Danger: without this a closed standard output swallows a result in silence.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Bit n: descriptor n was closed when the process began.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+// SAFETY: the section holds pointers to functions of this type, which libc calls once before `main`; `look` needs
+// nothing of the runtime that is not there by then.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = look;
+
+extern "C" fn look() {
+    for descriptor in 0..3 {
+        // SAFETY: F_GETFD only asks; a closed descriptor is EBADF.
+        if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
+            CLOSED.fetch_or(1 << descriptor, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The name of the first standard stream that was closed when the process began.
+pub fn closed_at_start() -> Option<&'static str> {
+    let names = ["standard input", "standard output", "standard error"];
+    let closed = CLOSED.load(Ordering::Relaxed);
+    names.iter().enumerate().find(|(descriptor, _)| closed & (1 << descriptor) != 0).map(|(_, name)| *name)
+}
