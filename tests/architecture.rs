@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["diagnostic", "shell", "classify", "workflow", "policy"]),
     ("profile", &["diagnostic", "shell", "classify", "workflow", "policy", "engine"]),
     ("sys", &["diagnostic"]),
-    ("proxy", &["diagnostic"]),
+    ("proxy", &["diagnostic", "sys"]),
     ("jail", &["diagnostic", "sys", "profile", "policy", "proxy"]),
     ("supervisor", &["diagnostic", "sys", "jail", "profile", "policy", "classify", "shell"]),
     ("transaction", &["diagnostic", "sys", "jail", "profile", "policy"]),

@@ -10,6 +10,7 @@ use landlock::{
     RulesetCreatedAttr, Scope,
 };
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -22,8 +23,8 @@ const DESCRIPTORS: u64 = 2 * CONNECTIONS as u64 + 64;
 /// What could not be had; the proxy works without, and says so.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConfineError {
-    #[error("limits: {0}")]
-    Limits(#[from] rustix::io::Errno),
+    #[error("limits and capabilities: {0}")]
+    Process(#[from] rustix::io::Errno),
     #[error("Landlock: {0}")]
     Landlock(#[from] landlock::RulesetError),
     #[error("the filter cannot be built: {0}")]
@@ -41,6 +42,9 @@ pub(super) fn confine(tcp_ports: impl Iterator<Item = u16>) -> Result<(), Confin
     let open = rustix::process::getrlimit(Resource::Nofile).maximum.unwrap_or(DESCRIPTORS);
     setrlimit(Resource::Nofile, most(open.min(DESCRIPTORS)))?;
     rustix::thread::set_no_new_privs(true)?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets)?;
     restrict(tcp_ports)?;
     seccompiler::apply_filter(&filter()?)?;
     Ok(())

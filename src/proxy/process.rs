@@ -27,6 +27,8 @@ use super::policy::HostList;
 use super::resolve::{Resolver, Sources};
 use super::serve;
 use crate::diagnostic::Diagnostic;
+use crate::sys::process::{close_from, set_name};
+use crate::sys::signal::Set;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__proxy";
@@ -156,6 +158,10 @@ pub fn run() -> Result<(), Diagnostic> {
 }
 
 fn live() -> io::Result<()> {
+    // Whatever swbox's caller left open would be an open door here; and swbox blocks all signals while it launches.
+    close_from(3)?;
+    Set::of(&[]).apply()?;
+    set_name(c"swbox-proxy");
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (order, listener) = receive(&control)?;
