@@ -107,7 +107,9 @@ async fn forward(gate: &Gate, request: Request<Incoming>) -> Result<Answer, (Sta
         .await
         .map_err(lost)?;
     tokio::spawn(connection);
-    let mut response = sender.send_request(request).await.map_err(lost)?;
+    let answered = tokio::time::timeout(gate.limits.answer, sender.send_request(request)).await;
+    let silent = |_| (StatusCode::GATEWAY_TIMEOUT, format!("swbox: {target} does not answer"));
+    let mut response = answered.map_err(silent)?.map_err(lost)?;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err((StatusCode::BAD_GATEWAY, format!("swbox: {target} switched protocols unasked")));
     }

@@ -93,7 +93,9 @@ impl Log {
         add: Option<String>,
     ) -> String {
         let host = visible(host);
-        let message = format!("host \"{host}\" port {port} is refused in state \"{}\": {clause}", self.state);
+        let place =
+            if self.state.is_empty() { String::new() } else { format!(" in state \"{}\"", self.state) };
+        let message = format!("host \"{host}\" port {port} is refused{place}: {clause}");
         let text = match &add {
             Some(line) => format!("swbox: {message}; to allow it add {line}"),
             None => format!("swbox: {message}"),

@@ -34,6 +34,8 @@ pub(super) struct Limits {
     pub(super) first_byte: Duration,
     /// How long a request's head or a SOCKS handshake may take, and how long an idle HTTP connection is kept.
     pub(super) head: Duration,
+    /// How long a server may take for the head of its answer to a plain request.
+    pub(super) answer: Duration,
     /// How long a tunnel of which one side has ended may stay silent.
     pub(super) lone: Duration,
 }
@@ -41,7 +43,13 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let minute = Duration::from_secs(60);
-        Self { connections: CONNECTIONS, first_byte: minute, head: minute, lone: 10 * minute }
+        Self {
+            connections: CONNECTIONS,
+            first_byte: minute,
+            head: minute,
+            answer: 10 * minute,
+            lone: 10 * minute,
+        }
     }
 }
 

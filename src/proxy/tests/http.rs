@@ -230,3 +230,17 @@ fn tunnels_count_against_the_bound_until_their_client_is_gone() {
     drop(held);
     assert!(waiting.read(&mut [0; 64]).is_ok_and(|length| length > 0));
 }
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let origin = Origin::answering((Ipv4Addr::LOCALHOST, 0).into(), |stream, _| {
+        let _ = stream.read(&mut [0]);
+    });
+    let at = format!("127.0.0.1:{}", origin.port());
+    let limits = Limits { answer: Duration::from_millis(300), ..Limits::default() };
+    let proxy = Proxy::with(&[&at], Sources::parse("", ""), limits);
+    assert_eq!(status(&proxy.get(&at)), 504);
+    // One that is not there at all is another matter.
+    let gone = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().to_string();
+    assert_eq!(status(&Proxy::start(&[&gone]).get(&gone)), 502);
+}
