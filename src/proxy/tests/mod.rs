@@ -86,3 +86,7 @@ fn status(answer: &str) -> u16 {
     let code = answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
     code.and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("no status in {answer:?}"))
 }
+
+fn name_server(says: impl Fn(&str, usize) -> origin::Says + Send + Sync + 'static) -> SocketAddr {
+    origin::name_server_at((Ipv4Addr::LOCALHOST, 0).into(), says)
+}

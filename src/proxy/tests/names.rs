@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::origin::{Origin, Says, name_server};
+use super::name_server;
+use super::origin::{Origin, Says};
 use super::{Proxy, status};
 use crate::proxy::resolve::Sources;
 use crate::proxy::serve::Limits;

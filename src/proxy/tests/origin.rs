@@ -83,9 +83,12 @@ pub(super) enum Says {
 }
 
 /// A name server; `says` gets the name and how many questions for IPv4 came before.
-pub(super) fn name_server(says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> SocketAddr {
+pub(super) fn name_server_at(
+    at: SocketAddr,
+    says: impl Fn(&str, usize) -> Says + Send + Sync + 'static,
+) -> SocketAddr {
     // The kernel gives a port that is free for UDP; for TCP it may be taken.
-    let (udp, tcp) = std::iter::repeat_with(|| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())
+    let (udp, tcp) = std::iter::repeat_with(|| UdpSocket::bind(at).unwrap())
         .find_map(|udp| TcpListener::bind(udp.local_addr().unwrap()).ok().map(|tcp| (udp, tcp)))
         .unwrap();
     let address = udp.local_addr().unwrap();

@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::IpAddr;
 
 use super::Proxy;
-use super::origin::{Origin, Says, name_server};
+use super::name_server;
+use super::origin::{Origin, Says};
 
 /// The reply code and what came after it, for a request in the given form.
 fn ask(proxy: &Proxy, command: u8, kind: u8, address: &[u8], port: u16) -> (u8, String) {
