@@ -85,7 +85,7 @@ fn labelled_commands() {
     assert!(misses.is_empty(), "{} misses\n{}", misses.len(), misses.join("\n"));
 }
 
-/// `tests/classify/<family>.txt`: `command => classes flags`.
+/// `tests/classify/<family>.txt`: `command => classes flags`, `⏎` for a newline.
 #[test]
 fn every_row_has_lines_and_they_hold() {
     let environment = environment();
@@ -105,7 +105,7 @@ fn every_row_has_lines_and_they_hold() {
                 misses.push(format!("{place}: no ` => `"));
                 continue;
             };
-            let command = command.replace("\\n", "\n");
+            let command = command.replace('⏎', "\n");
             let found = classify_line(&command, &environment);
             programs.extend(found.segments.iter().map(|segment| segment.program.clone()));
             programs.extend(found.segments.iter().filter_map(|segment| {

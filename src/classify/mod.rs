@@ -19,6 +19,7 @@ pub mod redirect;
 pub mod registry;
 pub mod spec;
 pub mod sql;
+pub mod traits;
 pub mod user;
 
 pub use op::{Op, OpClass, OpSet, Subject};
@@ -100,7 +101,7 @@ pub struct Catastrophe {
 pub struct Classification {
     /// Every segment.
     pub segments: Vec<ClassifiedSegment>,
-    /// The union of their classes.
+    /// The union of their classes; Passthrough for a line without a command (`[[ a > b ]]`, a comment).
     pub classes: OpSet,
     /// Whether the parse may be relied on.
     pub trust: Trust,
@@ -121,7 +122,10 @@ pub fn classify(source: &str, script: &Script, environment: &Environment) -> Cla
     let mut judge = Judge::new(&environment.rows, place);
     judge.script(script);
     let segments = judge.segments;
-    let classes = segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
+    let mut classes = segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
+    if classes.is_empty() {
+        classes = classes.with(OpClass::Passthrough);
+    }
     let hidden = script.opaque.map(|(code, span)| Opacity {
         code,
         reason: "the line has text that bash evaluates as code".to_owned(),

@@ -5,7 +5,7 @@
 
 use crate::shell::{Arg, Piece, Span, Value};
 
-use super::spec::{CommandSpec, OptionSpec, Style, Takes, Traits};
+use super::spec::{CommandSpec, OptionSpec, Style, Takes, Traits, Unknown};
 
 /// A word, or the rest of one after an attached option name (`f` of `-of`).
 #[derive(Debug, Clone, Copy)]
@@ -216,9 +216,13 @@ impl<'a> Reader<'_, 'a> {
             let prefix = word.known_prefix();
             let is_option = self.spec.style != Style::Raw && prefix.len() > 1 && prefix.starts_with('-');
             let is_number = self.spec.traits.has(Traits::NUMERIC) && is_number(prefix);
-            if is_number {
+            let is_plus = self.spec.traits.has(Traits::PLUS) && prefix.len() > 1 && prefix.starts_with('+');
+            if is_number || is_plus {
                 after_unknown = false;
                 index += 1;
+                if is_plus && prefix.contains(['o', 'O']) {
+                    index += 1;
+                }
                 continue;
             }
             if !is_option {
@@ -331,7 +335,10 @@ impl<'a> Reader<'_, 'a> {
                 Some(known) => return self.take(&known, rest, next, false),
                 None => {
                     self.call.unknown = Some(word);
-                    return 0;
+                    // Where no unlisted option matters the letters behind it still may.
+                    if self.spec.unknown != Unknown::Ignored {
+                        return 0;
+                    }
                 }
             }
         }

@@ -13,6 +13,7 @@ pub const ROWS: &[Row] = &[
     ])
     .effect_free()
     .wrapper()
+    .plus()
     .switches("aBCeEfghikHlmprstuvxPbD")
     .longs(&[
         "login",
@@ -253,21 +254,14 @@ pub const ROWS: &[Row] = &[
     ])
     .interpreter()
     .lenient(),
+    command(&["vim", "vi", "nvim", "view", "rvim", "rview", "vimdiff", "gvim", "ex", "vimtutor"])
+        .opaque(Cause::Editor)
+        .lenient()
+        .values("cSuUiTwW")
+        .long_values(&["cmd", "startuptime"])
+        .operands(Role::Modify)
+        .hatch(interpreter::editor),
     command(&[
-        "vim",
-        "vi",
-        "nvim",
-        "view",
-        "rvim",
-        "rview",
-        "vimdiff",
-        "gvim",
-        "ex",
-        "vimtutor",
-        "kak",
-        "hx",
-        "helix",
-        "micro",
         "nano",
         "pico",
         "joe",
@@ -279,11 +273,16 @@ pub const ROWS: &[Row] = &[
         "mg",
         "zile",
         "ed",
+        "red",
         "code",
         "cursor",
         "subl",
         "gedit",
         "kate",
+        "kak",
+        "hx",
+        "helix",
+        "micro",
         "mousepad",
         "nedit",
         "acme",

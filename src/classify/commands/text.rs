@@ -1,8 +1,7 @@
 //! Programs that read, filter and search text.
 
 use crate::classify::findings::Findings;
-use crate::classify::hatch::{awk, sed};
-use crate::classify::op::OpClass::{ContentSearch, FileModify, FileRead, FileSearch, FileWrite};
+use crate::classify::op::OpClass::{FileModify, FileWrite};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -121,271 +120,6 @@ pub const ROWS: &[Row] = &[
         .long_values(&["skip-fields", "skip-chars", "check-chars"])
         .first(&[Role::Read])
         .operands(Role::Write),
-    command(&[
-        "grep", "egrep", "fgrep", "rgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "zstdgrep",
-    ])
-    .closed()
-    .stdin_filter()
-    .numeric()
-    .classes(&[ContentSearch])
-    .worst(&[])
-    .switches("EFGPiwxzsvVbHnhoqaIUTLclyuZ")
-    .longs(&[
-        "extended-regexp",
-        "fixed-strings",
-        "basic-regexp",
-        "perl-regexp",
-        "ignore-case",
-        "no-ignore-case",
-        "word-regexp",
-        "line-regexp",
-        "null-data",
-        "no-messages",
-        "invert-match",
-        "byte-offset",
-        "line-number",
-        "line-buffered",
-        "with-filename",
-        "no-filename",
-        "only-matching",
-        "quiet",
-        "silent",
-        "text",
-        "recursive",
-        "dereference-recursive",
-        "files-without-match",
-        "files-with-matches",
-        "count",
-        "initial-tab",
-        "null",
-        "binary",
-        "color",
-        "colour",
-        "no-group-separator",
-    ])
-    .values("mABCDd")
-    .long_values(&[
-        "max-count",
-        "label",
-        "binary-files",
-        "directories",
-        "devices",
-        "include",
-        "exclude",
-        "exclude-dir",
-        "after-context",
-        "before-context",
-        "context",
-        "group-separator",
-    ])
-    .options(&[
-        opt("e", "regexp").value().supplies_first(),
-        opt("f", "file").role(Role::Read).supplies_first(),
-        opt("", "exclude-from").role(Role::Read),
-        opt("Z", ""),
-    ])
-    .first(&[Role::Text])
-    .operands(Role::Search),
-    command(&["rg", "ripgrep"])
-        .closed()
-        .stdin_filter()
-        .classes(&[ContentSearch])
-        .switches("ahHiIlLnNopPqrsSuvwxzbc0FUVc")
-        .longs(&[
-            "auto-hybrid-regex",
-            "binary",
-            "block-buffered",
-            "byte-offset",
-            "case-sensitive",
-            "column",
-            "count",
-            "count-matches",
-            "crlf",
-            "debug",
-            "files-with-matches",
-            "files-without-match",
-            "fixed-strings",
-            "follow",
-            "glob-case-insensitive",
-            "heading",
-            "hidden",
-            "ignore",
-            "ignore-case",
-            "ignore-file-case-insensitive",
-            "include-zero",
-            "invert-match",
-            "json",
-            "line-buffered",
-            "line-number",
-            "line-regexp",
-            "max-columns-preview",
-            "mmap",
-            "multiline",
-            "multiline-dotall",
-            "no-binary",
-            "no-config",
-            "no-filename",
-            "no-heading",
-            "no-ignore",
-            "no-ignore-dot",
-            "no-ignore-exclude",
-            "no-ignore-files",
-            "no-ignore-global",
-            "no-ignore-messages",
-            "no-ignore-parent",
-            "no-ignore-vcs",
-            "no-line-number",
-            "no-messages",
-            "no-mmap",
-            "no-pcre2-unicode",
-            "no-require-git",
-            "no-unicode",
-            "null",
-            "null-data",
-            "one-file-system",
-            "only-matching",
-            "passthru",
-            "pcre2",
-            "pretty",
-            "quiet",
-            "search-zip",
-            "smart-case",
-            "stats",
-            "stop-on-nonmatch",
-            "text",
-            "trace",
-            "trim",
-            "unrestricted",
-            "vimgrep",
-            "with-filename",
-            "word-regexp",
-        ])
-        .values("ABCEgjMmrtTd")
-        .long_values(&[
-            "after-context",
-            "before-context",
-            "color",
-            "colors",
-            "context",
-            "context-separator",
-            "dfa-size-limit",
-            "encoding",
-            "engine",
-            "field-context-separator",
-            "field-match-separator",
-            "generate",
-            "glob",
-            "hyperlink-format",
-            "iglob",
-            "max-columns",
-            "max-count",
-            "max-depth",
-            "max-filesize",
-            "path-separator",
-            "pre-glob",
-            "regex-size-limit",
-            "replace",
-            "sort",
-            "sortr",
-            "threads",
-            "type",
-            "type-add",
-            "type-clear",
-            "type-not",
-        ])
-        .options(&[
-            opt("e", "regexp").value().supplies_first(),
-            opt("f", "file").role(Role::Read).supplies_first(),
-            opt("", "ignore-file").role(Role::Read),
-            opt("", "files").supplies_first().drops(&[ContentSearch]).adds(&[FileSearch]),
-            opt("", "type-list").supplies_first().drops(&[ContentSearch]),
-            opt("", "pre").value().opaque(Cause::ExecOption).except(&[""]),
-            opt("", "hostname-bin").value().opaque(Cause::ExecOption),
-        ])
-        .first(&[Role::Text])
-        .operands(Role::Search),
-    command(&["ag", "ack", "pt", "sift", "ugrep", "ug"])
-        .closed()
-        .stdin_filter()
-        .classes(&[ContentSearch])
-        .lenient()
-        .options(&[
-            opt("", "pager").value().opaque(Cause::ExecOption),
-            opt("", "filter").value().opaque(Cause::ExecOption),
-            opt("", "view").value().opaque(Cause::ExecOption),
-            opt("", "save-config").adds(&[FileWrite]),
-            opt("g", "").value().supplies_first().drops(&[ContentSearch]).adds(&[FileSearch]),
-            opt("GABCm", "").value(),
-        ])
-        .first(&[Role::Text])
-        .operands(Role::Search),
-    command(&["ast-grep", "semgrep"]).classes(&[ContentSearch]).lenient().options(&[
-        opt("U", "update-all").adds(&[FileModify]),
-        opt("", "autofix").adds(&[FileModify]),
-        opt("i", "interactive").adds(&[FileModify]),
-        opt("o", "output").role(Role::Write),
-    ]),
-    command(&["sed", "gsed"])
-        .closed()
-        .stdin_filter()
-        .switches("nErsuz")
-        .longs(&[
-            "quiet",
-            "silent",
-            "debug",
-            "follow-symlinks",
-            "posix",
-            "regexp-extended",
-            "separate",
-            "unbuffered",
-            "null-data",
-        ])
-        .values("l")
-        .long_values(&["line-length"])
-        .options(&[
-            opt("e", "expression").value().supplies_first(),
-            opt("f", "file").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
-            opt("i", "in-place").attached(),
-            opt("", "sandbox"),
-        ])
-        .hatch(sed::judge),
-    command(&["awk", "gawk", "mawk", "nawk", "original-awk"])
-        .closed()
-        .stdin_filter()
-        .posix()
-        .switches("bcCghIkMnNOPrsStV")
-        .longs(&[
-            "characters-as-bytes",
-            "traditional",
-            "copyright",
-            "gen-pot",
-            "trace",
-            "csv",
-            "bignum",
-            "use-lc-numeric",
-            "non-decimal-data",
-            "optimize",
-            "posix",
-            "re-interval",
-            "no-optimize",
-            "sandbox",
-            "lint-old",
-            "lint",
-        ])
-        .values("FvW")
-        .long_values(&["field-separator", "assign"])
-        .options(&[
-            opt("f", "file").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
-            opt("E", "exec").role(Role::Read).supplies_first().opaque(Cause::ScriptFile),
-            opt("e", "source").value().supplies_first(),
-            opt("i", "include").value(),
-            opt("l", "load").value().opaque(Cause::ExecOption),
-            opt("o", "pretty-print").attached().adds(&[FileWrite]),
-            opt("p", "profile").attached().adds(&[FileWrite]),
-            opt("d", "dump-variables").attached().adds(&[FileWrite]),
-            opt("D", "debug").attached().opaque(Cause::Interpreter),
-        ])
-        .hatch(awk::judge),
     command(&["less", "more", "most", "zless", "zmore", "lessecho"])
         .closed()
         .stdin_filter()
@@ -754,78 +488,16 @@ pub const ROWS: &[Row] = &[
     .pure()
     .stdin_filter()
     .lenient(),
-    command(&["bc", "dc"]).stdin_filter().pure().lenient().hatch(calculator).operands(Role::Read),
-    command(&["jq", "gojq", "jaq"])
-        .closed()
-        .stdin_filter()
-        .switches("nrajcsSCMVeghbR")
-        .longs(&[
-            "null-input",
-            "raw-output",
-            "raw-output0",
-            "ascii-output",
-            "join-output",
-            "compact-output",
-            "slurp",
-            "sort-keys",
-            "color-output",
-            "monochrome-output",
-            "exit-status",
-            "tab",
-            "unbuffered",
-            "stream",
-            "stream-errors",
-            "seq",
-            "raw-input",
-            "binary",
-            "jsonargs",
-            "args",
-            "build-configuration",
-        ])
-        .long_values(&["indent"])
-        .options(&[
-            opt("f", "from-file").role(Role::Read).supplies_first(),
-            opt("L", "library-path").value(),
-            opt("", "arg").two(),
-            opt("", "argjson").two(),
-            opt("", "slurpfile").two().adds(&[FileRead]),
-            opt("", "rawfile").two().adds(&[FileRead]),
-            opt("i", "in-place").adds(&[FileModify]),
-        ])
-        .first(&[Role::Text])
-        .operands(Role::Read),
-    command(&["yq", "xq", "tomlq"])
+    command(&["bc"]).closed().stdin_filter().lenient().operands(Role::Read),
+    command(&["dc"])
         .closed()
         .stdin_filter()
         .lenient()
-        .values("poI")
-        .long_values(&[
-            "input-format",
-            "output-format",
-            "indent",
-            "arg",
-            "expression",
-            "xml-attribute-prefix",
-        ])
-        .options(&[
-            opt("i", "inplace").adds(&[FileModify]),
-            opt("", "in-place").adds(&[FileModify]),
-            opt("s", "split-exp").value().adds(&[FileWrite]),
-            opt("", "from-file").role(Role::Read).supplies_first(),
-        ])
-        .first(&[Role::Text])
-        .operands(Role::Read),
-    command(&["xmllint", "xmlstarlet", "xsltproc", "tidy"])
-        .closed()
-        .lenient()
-        .options(&[
-            opt("o", "output").role(Role::Write),
-            opt("m", "modify").adds(&[FileModify]),
-            opt("", "xpath").value(),
-            opt("", "schema").role(Role::Read),
-            opt("", "shell").opaque(Cause::Interpreter),
-        ])
-        .operands(Role::Read),
+        .values("e")
+        .long_values(&["expression"])
+        .options(&[opt("f", "file").role(Role::Read)])
+        .operands(Role::Read)
+        .hatch(calculator),
 ];
 
 /// `less '+!cmd' f`: the words after a plus are the pager's own commands, of which `!`, `|`, `v` and `s` reach out.
@@ -841,11 +513,8 @@ fn pager<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-/// `dc -e '!cmd'`, `bc` files: the first runs a shell command.
+/// `dc -e '!cmd'` runs a shell command, and so may what it reads.
 fn calculator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
-    if call.name.text() != Some("dc") {
-        return;
-    }
     if call.fed || call.words.iter().any(|word| word.value.literal().is_none_or(|text| text.contains('!'))) {
         findings.opaque(Cause::ExecOption, call.name.span());
     }

@@ -119,8 +119,7 @@ pub const ROWS: &[Row] = &[
         .wrapper()
         .switches("BFILRSTXZ3v")
         .longs(&["32bit", "addr-no-randomize", "verbose", "3gb"])
-        .first(&[Role::Text])
-        .operands(Role::Command),
+        .hatch(wrapper::architecture),
     command(&["choom"]).closed().wrapper().values("npu").operands(Role::Command),
     command(&["rlwrap"]).wrapper().switches("aAcDEhHiImNnOoPpqrRsStUvwWXz").operands(Role::Command),
     command(&["aa-exec"]).wrapper().switches("dhiv").values("pn").operands(Role::Command),
@@ -560,5 +559,5 @@ pub const ROWS: &[Row] = &[
     command(&["direnv"]).wrapper().lenient().opaque(Cause::ScriptFile),
     command(&["start-stop-daemon", "daemonize", "daemon"]).wrapper().opaque(Cause::ExecOption).lenient(),
     command(&["run-parts", "run-one"]).opaque(Cause::ScriptFile).lenient(),
-    command(&["expect", "spawn-fcgi"]).interpreter().lenient(),
+    command(&["expect"]).interpreter().lenient(),
 ];

@@ -10,9 +10,7 @@ use crate::classify::{op::OpClass, registry};
 
 /// `bash -c TEXT`, `bash FILE`, `bash` (reads its standard input).
 pub fn shell<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
-    // Words like `+x` set options too.
-    let mut operands = call.operands.iter().filter(|word| !word.known_prefix().starts_with('+'));
-    let first = operands.next();
+    let first = call.operands.first();
     if call.has("c") {
         match first {
             Some(text) => findings.shell(*text),

@@ -58,6 +58,15 @@ pub fn after_setting<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
 }
 
+/// `setarch [ARCH] [OPTION]… CMD…`: options may follow the architecture.
+pub fn architecture<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let words = call.words.get(call.first_operand + 1..).unwrap_or(&[]);
+    let options = words.iter().take_while(|arg| arg.value.known_prefix().starts_with('-')).count();
+    if options < words.len() {
+        findings.run(&words[options..]);
+    }
+}
+
 /// Wrappers whose values are attached (`numactl --cpunodebind=0 CMD…`).
 pub fn after_attached<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let words = &call.words[call.first_operand..];
