@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     dead_code,
+    unreachable_pub,
     reason = "shared by several test programs; a set-up that fails is a failed test"
 )]
 

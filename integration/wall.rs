@@ -9,15 +9,24 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 use project::{Project, Ran, has, ran};
 
-/// The harness without decisions, built beside this test.
+/// The program without decisions. `cargo test` builds it, `cargo test --test wall` does not: so it is built here.
 fn unjudged() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let path = here.parent().unwrap().parent().unwrap().join("examples/unjudged");
-    assert!(path.exists(), "{} is built with the tests", path.display());
-    path
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--locked", "--example", "unjudged"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().unwrap().success());
+        let here = std::env::current_exe().unwrap();
+        here.parent().unwrap().parent().unwrap().join("examples/unjudged")
+    };
+    BUILT.get_or_init(build).clone()
 }
 
 fn inside(project: &Project, state: &str, line: &str) -> Ran {

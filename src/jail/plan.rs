@@ -198,8 +198,10 @@ pub struct JailPlan {
     /// The level that these steps give.
     pub level: Level,
     /// The command; never empty.
+    #[serde(serialize_with = "words")]
     pub argv: Vec<OsString>,
     /// Its whole environment.
+    #[serde(serialize_with = "variables")]
     pub env: BTreeMap<OsString, OsString>,
     /// Where it starts.
     pub cwd: PathBuf,
@@ -239,4 +241,14 @@ impl JailPlan {
         self.fallback = self.fallback.map(|lesser| Box::new(lesser.for_state(state)));
         self
     }
+}
+
+/// Words as text; what is not UTF-8 is replaced.
+fn words<S: serde::Serializer>(words: &[OsString], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(words.iter().map(|word| word.to_string_lossy()))
+}
+
+/// Variables as text; what is not UTF-8 is replaced.
+fn variables<S: serde::Serializer>(env: &BTreeMap<OsString, OsString>, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_map(env.iter().map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy())))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::report::{JSON_VERSION, Judgement, LawShown};
+use super::report::{JSON_VERSION, Judgement, LawShown, plan_to_json};
 use super::request::{Command, Law};
 use super::run::{plan, runs_the_unseen};
 use super::setting::{Setting, shorten};
@@ -136,7 +136,7 @@ impl Explanation {
             "profiles": self.profiles,
             "judgement": self.judgement.as_ref().map(Judgement::to_json),
             "rights": self.rights,
-            "plan": self.plan,
+            "plan": plan_to_json(&self.plan),
         })
     }
 }

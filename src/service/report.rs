@@ -194,7 +194,7 @@ impl Report {
         fields.insert("cwd".into(), json!(self.cwd.to_string_lossy()));
         fields.insert("profiles".into(), json!(self.profiles));
         fields.insert("rights".into(), json!(self.rights));
-        fields.insert("plan".into(), json!(self.plan));
+        fields.insert("plan".into(), self.plan.as_ref().map_or(Value::Null, plan_to_json));
         fields.insert("notices".into(), json!(self.notices));
         if let Some(outcome) = &self.outcome {
             fields.insert("jail".into(), jail(outcome));
@@ -215,6 +215,11 @@ impl Report {
         }
         Value::Object(fields)
     }
+}
+
+/// A plan step by step. A path that is not UTF-8 cannot be written in JSON: then the steps are left out, and why is said.
+pub fn plan_to_json(plan: &JailPlan) -> Value {
+    serde_json::to_value(plan).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
 }
 
 /// What the jail was.

@@ -86,8 +86,25 @@ impl Setting {
         let classification = reading::classify(&reading, &self.place.cwd, &self.facts.home);
         let source = reading.source;
         let law = policy.require_state(&self.state)?;
-        let evaluation = policy.evaluate(law, &source, &classification);
+        let mut evaluation = policy.evaluate(law, &source, &classification);
+        for reason in &mut evaluation.reasons {
+            if let Some(subject) = &mut reason.subject {
+                // `config.yml` says it better than its whole path; the operations keep that.
+                let short = self.near(subject);
+                reason.message = reason.message.replace(&format!(": {subject})"), &format!(": {short})"));
+                *subject = short;
+            }
+        }
         Ok(Judgement { law: self.shown(law), source, classification, evaluation, took: begun.elapsed() })
+    }
+
+    /// A path as seen from where the command starts; anything else as it is.
+    fn near(&self, subject: &str) -> String {
+        if subject.starts_with('/') {
+            shorten(Path::new(subject), &self.place.cwd, &self.facts.home)
+        } else {
+            subject.to_owned()
+        }
     }
 
     /// The profile of this workspace and state.
@@ -163,9 +180,9 @@ pub fn classify(line: &OsStr) -> Result<(String, Classification), Diagnostic> {
     Reader::new()?.read(line)
 }
 
-/// Whether a path is inside the workspace of a request; for messages.
-pub(super) fn shorten(path: &Path, workspace: &Path, home: &Path) -> String {
-    if let Ok(below) = path.strip_prefix(workspace) {
+/// A path as a person would write it, seen from `here`.
+pub(super) fn shorten(path: &Path, here: &Path, home: &Path) -> String {
+    if let Ok(below) = path.strip_prefix(here) {
         return if below.as_os_str().is_empty() {
             ".".to_owned()
         } else {
