@@ -439,7 +439,10 @@ fn odd_names_work() {
         let written = project.line("implementing", "echo y > made");
         assert_eq!(written.code, 0, "{name:?}: {written:?}");
         assert!(project.path().join("made").exists(), "{name:?}");
-        let tested = project.line("testing", "sh -c 'echo z > vanishes; cat vanishes'");
+        let tested = project.line(
+            "testing",
+            "python3 -c 'open(\"vanishes\", \"w\").write(\"z\"); print(open(\"vanishes\").read())'",
+        );
         assert_eq!((tested.code, tested.stdout.as_str()), (0, "z\n"), "{name:?}: {tested:?}");
         assert!(!project.path().join("vanishes").exists(), "{name:?}");
     }
@@ -647,7 +650,9 @@ fn explain_classify_audit_and_workflow_answer() {
     let answers: Vec<serde_json::Value> =
         lines.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 3, "{lines:?}");
-    assert_eq!((&answers[0]["id"], &answers[0]["classes"]), (&7.into(), &serde_json::json!(["FileRead"])));
+    assert_eq!(answers[0]["id"], 7);
+    let classes = answers[0]["classes"].as_array().unwrap();
+    assert!(classes.contains(&"FileRead".into()) && !classes.contains(&"FileWrite".into()), "{classes:?}");
     assert_eq!((&answers[1]["id"], &answers[1]["opaque"]), (&"x".into(), &true.into()));
     assert_eq!(answers[2]["error"], true);
     assert!(
