@@ -131,6 +131,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
             sockets,
             deny_metadata: !mounts && !matches!(view, View::Writable | View::ThrowAway),
             shared_processes: shape != Shape::Full,
+            shared_group: host.landlock_abi < 6,
             shared_ipc: !mounts,
             debug: shape == Shape::Full && matches!(view, View::Writable | View::ThrowAway),
         },

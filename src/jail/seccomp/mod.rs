@@ -37,6 +37,8 @@ pub struct FilterSpec {
     pub deny_metadata: bool,
     /// The command sees processes that are not its own (no PID namespace): their scheduling and limits are closed.
     pub shared_processes: bool,
+    /// Signals to the own process group (`kill 0`) reach processes outside, as no Landlock scope (ABI 6) holds them.
+    pub shared_group: bool,
     /// The command shares System V IPC and message queues with the host (no IPC namespace): they are closed.
     pub shared_ipc: bool,
     /// ptrace and process_vm_* among the command's own processes (debuggers, LeakSanitizer).

@@ -104,6 +104,10 @@ pub enum When {
     MetadataOpen,
     /// Processes of others are in reach.
     SharedProcesses,
+    /// Only the command's own processes have a number, but its process group has members outside.
+    OwnProcesses,
+    /// A signal to the process group reaches its members outside.
+    SharedGroup,
     /// IPC objects of others are in reach.
     SharedIpc,
     /// No debugging.
@@ -124,6 +128,8 @@ impl When {
             Self::MetadataClosed => "Landlock only, state without a write right",
             Self::MetadataOpen => "where mounts hold metadata, or it may be changed",
             Self::SharedProcesses => "without an own PID namespace",
+            Self::OwnProcesses => "with an own PID namespace",
+            Self::SharedGroup => "below Landlock ABI 6",
             Self::SharedIpc => "without an own IPC namespace",
             Self::NoDebug => "states that execute nothing, or without an own PID namespace",
             Self::NoSockets => "no sockets",
@@ -139,6 +145,8 @@ impl When {
             Self::MetadataClosed => spec.deny_metadata,
             Self::MetadataOpen => !spec.deny_metadata,
             Self::SharedProcesses => spec.shared_processes,
+            Self::OwnProcesses => !spec.shared_processes,
+            Self::SharedGroup => spec.shared_group,
             Self::SharedIpc => spec.shared_ipc,
             Self::NoDebug => !spec.debug,
             Self::NoSockets => spec.sockets == Sockets::None,

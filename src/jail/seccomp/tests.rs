@@ -11,13 +11,14 @@ const ARCHS: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 fn specs() -> Vec<FilterSpec> {
     let mut list = Vec::new();
     for sockets in [Sockets::None, Sockets::Unix, Sockets::Ip] {
-        for bits in 0..16_u8 {
+        for bits in 0..32_u8 {
             list.push(FilterSpec {
                 sockets,
                 deny_metadata: bits & 1 != 0,
                 shared_processes: bits & 2 != 0,
                 shared_ipc: bits & 4 != 0,
                 debug: bits & 8 != 0,
+                shared_group: bits & 16 != 0,
             });
         }
     }
@@ -135,7 +136,7 @@ proptest! {
         number in prop_oneof![0_u32..520, any::<u32>()],
         arguments in any::<[u64; 6]>(),
         small in any::<[u8; 6]>(),
-        which in 0..48_usize,
+        which in 0..96_usize,
         arm in any::<bool>(),
         native in 0..8_u8,
     ) {
@@ -236,6 +237,7 @@ fn ordinary_calls_stay_open_under_the_strictest_filter() {
         shared_processes: true,
         shared_ipc: true,
         debug: false,
+        shared_group: true,
     };
     let program = compile(strictest, Arch::X86_64);
     let open = |number: i64, arguments: [u64; 6]| {
@@ -252,7 +254,7 @@ fn ordinary_calls_stay_open_under_the_strictest_filter() {
         libc::SYS_vfork,
         libc::SYS_exit_group,
         libc::SYS_wait4,
-        libc::SYS_kill,
+        libc::SYS_tgkill,
         libc::SYS_setresuid,
         libc::SYS_setresgid,
         libc::SYS_setuid,
@@ -282,6 +284,10 @@ fn ordinary_calls_stay_open_under_the_strictest_filter() {
     for number in whatever {
         assert!(open(number, [0; 6]) && open(number, [u64::MAX; 6]), "{number}");
     }
+    assert!(
+        open(libc::SYS_kill, [4242, 15, 0, 0, 0, 0])
+            && open(libc::SYS_kill, [u64::MAX - 4241, 15, 0, 0, 0, 0])
+    );
     let thread = u64::from(0x003D_0F00_u32); // what pthread_create asks of clone
     assert!(open(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
     assert!(open(libc::SYS_clone, [0x1200011, 0, 0, 0, 0, 0]), "fork of the C library");
@@ -326,7 +332,7 @@ fn numbers_are_those_of_the_c_library() {
         SYS_syslog SYS_vhangup SYS_settimeofday SYS_clock_settime SYS_adjtimex SYS_clock_adjtime SYS_sethostname
         SYS_setdomainname SYS_lookup_dcookie SYS_nfsservctl SYS_personality SYS_shmget SYS_shmat SYS_shmctl
         SYS_semget SYS_semop SYS_semtimedop SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl SYS_mq_open
-        SYS_mq_unlink SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_kcmp SYS_process_madvise
+        SYS_mq_unlink SYS_kill SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_kcmp SYS_process_madvise
         SYS_process_mrelease SYS_pidfd_getfd SYS_prctl SYS_setpriority SYS_ioprio_set SYS_sched_setparam
         SYS_sched_setscheduler SYS_sched_setattr SYS_sched_setaffinity SYS_migrate_pages SYS_move_pages
         SYS_prlimit64 SYS_open_by_handle_at SYS_name_to_handle_at SYS_mknodat SYS_openat SYS_fchmod SYS_fchmodat
@@ -378,6 +384,7 @@ mod kernel {
             shared_processes: true,
             shared_ipc: true,
             debug: false,
+            shared_group: true,
         }
     }
 
@@ -483,7 +490,11 @@ mod kernel {
             rustix::process::setpriority_process(None, 1).unwrap();
             assert!(rustix::process::setpriority_process(pid, 1).is_err());
         });
-        inside(FilterSpec { shared_processes: false, ..strict() }, || set(pid).unwrap());
+        inside(FilterSpec { shared_processes: false, ..strict() }, || {
+            set(pid).unwrap();
+            let group = rustix::process::setpriority_pgrp(None, 1);
+            assert_eq!(group, Err(rustix::io::Errno::PERM), "the group has members outside");
+        });
         other.kill().unwrap();
         other.wait().unwrap();
     }

@@ -1,9 +1,12 @@
 //! Other processes: their memory, descriptors, scheduling and limits.
 //!
-//! Signals are not here: no register tells whose process a number is. Landlock scopes and the PID namespace hold them.
+//! Signals to a process are not here: no register tells whose process a number is. Landlock scopes and the PID
+//! namespace hold them. The process group is the caller's, for the terminal's sake, so "my group" (0) means processes
+//! outside too, in every namespace.
 
 use super::super::rule::Answer::{Allow, Perm};
-use super::super::rule::{Condition, Entry, Test, When::Always, When::NoDebug, When::SharedProcesses};
+use super::super::rule::When::{Always, NoDebug, OwnProcesses, SharedGroup, SharedProcesses};
+use super::super::rule::{Condition, Entry, Test};
 use super::{allow, is, judged, refuse, row};
 
 const PR_SET_MM: u32 = 35;
@@ -34,6 +37,9 @@ pub(super) const ROWS: &[Entry] = &[
     judged("sched_setaffinity", (203, 122), SharedProcesses, &[allow(&[OWN])], Perm, OTHERS),
     judged("migrate_pages", (256, 238), SharedProcesses, &[allow(&[OWN])], Perm, OTHERS),
     judged("move_pages", (279, 239), SharedProcesses, &[allow(&[OWN])], Perm, OTHERS),
+    judged("setpriority", (141, 140), OwnProcesses, &[refuse(&[is(0, 1), is(1, 0)])], Allow, GROUP),
+    judged("ioprio_set", (251, 30), OwnProcesses, &[refuse(&[is(0, 2), is(1, 0)])], Allow, GROUP),
+    judged("kill", (62, 129), SharedGroup, &[refuse(&[is(0, 0)])], Allow, GROUP),
     judged(
         "prlimit64",
         (302, 261),
@@ -47,3 +53,4 @@ pub(super) const ROWS: &[Entry] = &[
 const TRACE: &str = "the memory of other processes; open where the processes in reach are the command's own";
 const OTHERS: &str =
     "Landlock does not cover scheduling and limits: without an own PID namespace only the caller itself (0)";
+const GROUP: &str = "the process group is shared with the caller: 0 would mean its members outside as well";
