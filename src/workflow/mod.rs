@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod decode;
+pub mod diagram;
 pub mod effective;
 pub mod exit;
 pub mod finding;
