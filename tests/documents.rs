@@ -1,6 +1,8 @@
 //! The documents that are made from tables of the program, held against them. `SWBOX_BLESS=1 cargo test --test
 //! documents` writes them anew.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
