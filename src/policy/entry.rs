@@ -3,17 +3,20 @@
 //! Danger: the published reading is `starts_with` on the whole line, which `pytest; rm -rf x` passes. Here an entry is
 //! a list of words and is held against one command after unwrapping.
 
-use crate::classify::{ClassifiedSegment, OpSet};
+use std::sync::OnceLock;
+
+use crate::classify::ClassifiedSegment;
+use crate::workflow::prefix::{self, Grant};
 
 /// A compiled prefix.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// As written.
     pub(super) text: String,
-    /// What it grants to a command that matches.
-    pub(super) grants: OpSet,
+    all: Vec<String>,
     words: Vec<String>,
     flags: Vec<String>,
+    grant: OnceLock<Grant>,
 }
 
 /// Whose directories hold programs that go by their bare name.
@@ -21,20 +24,16 @@ const PROGRAM_DIRECTORIES: [&str; 7] =
     ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/bin"];
 
 impl Entry {
-    /// Compiles the text: `Bash(git add:*)`, `git add:*`, `git add *` and `git add` are the same prefix.
+    /// Compiles the text.
     pub(super) fn new(text: &str) -> Self {
-        let mut plain = text.trim();
-        let call = plain.strip_suffix(')').and_then(|rest| rest.split_once('('));
-        if let Some((_, inner)) = call.filter(|(tool, _)| tool.chars().all(|c| c.is_ascii_alphabetic())) {
-            plain = inner.trim();
-        }
-        let plain = plain.strip_suffix(":*").unwrap_or(plain);
-        let mut tokens = shell_words::split(plain).unwrap_or_default();
-        if tokens.len() > 1 && tokens.last().is_some_and(|last| last == "*") {
-            tokens.pop();
-        }
-        let (flags, words) = tokens.into_iter().partition(|token| token.starts_with('-') && token.len() > 1);
-        Self { text: text.to_owned(), grants: OpSet::EMPTY, words, flags }
+        let all = prefix::words(text);
+        let (flags, words) = all.iter().cloned().partition(|word| word.starts_with('-') && word.len() > 1);
+        Self { text: text.to_owned(), all, words, flags, grant: OnceLock::new() }
+    }
+
+    /// What it grants to a command that matches; found on first use, since most entries are never met.
+    pub(super) fn grant(&self) -> Grant {
+        *self.grant.get_or_init(|| prefix::grant(&self.all))
     }
 
     /// How many words it has; a longer one is more specific.

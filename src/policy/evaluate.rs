@@ -19,10 +19,11 @@ const PERSON_COMMANDS: [&str; 6] = ["approve", "reject", "session", "trust", "in
 pub(super) fn judge(
     law: &StateLaw,
     rules: &RuleSet,
+    workspace: Option<&str>,
     line: &str,
     classification: &Classification,
 ) -> Evaluation {
-    let mut judge = Judge { law, rules, line, reasons: Vec::new() };
+    let mut judge = Judge { law, rules, workspace, line, reasons: Vec::new() };
     judge.whole(classification);
     if !law.is_final {
         for segment in &classification.segments {
@@ -35,6 +36,7 @@ pub(super) fn judge(
 struct Judge<'a> {
     law: &'a StateLaw,
     rules: &'a RuleSet,
+    workspace: Option<&'a str>,
     line: &'a str,
     reasons: Vec<Reason>,
 }
@@ -87,8 +89,9 @@ impl Judge<'_> {
         }
         let covered = classification.segments.iter().any(|segment| segment.opaque.is_some());
         if let (Some(opacity), false) = (&classification.opaque, covered) {
-            let code = self.opaque(false);
-            self.say(code, opacity.reason.clone(), Some(opacity.span));
+            let listed = self.law.entries().is_some();
+            let code = if listed { reason::COMMAND_NOT_LISTED } else { self.opaque() };
+            self.say(code, visible(&opacity.reason), Some(opacity.span));
         }
     }
 
@@ -104,11 +107,10 @@ impl Judge<'_> {
         }
     }
 
-    /// The word on something opaque; `listed` where an entry of the command list covers it.
-    fn opaque(&self, listed: bool) -> ReasonCode {
+    /// The word on something opaque, where no command list stands against it.
+    fn opaque(&self) -> ReasonCode {
         if self.law.executes() {
-            let bounded = self.law.entries().is_none() || listed;
-            return if bounded { reason::OPAQUE_BOUNDED } else { reason::COMMAND_NOT_LISTED };
+            return reason::OPAQUE_BOUNDED;
         }
         if self.law.opaque_read_only() { reason::OPAQUE_READ_ONLY } else { reason::OPAQUE }
     }
@@ -125,11 +127,13 @@ impl Judge<'_> {
         let entries = self.law.entries();
         let matching = entries.unwrap_or_default().iter().filter(|entry| entry.matches(segment));
         let matching: Vec<_> = matching.collect();
-        let granted = matching.iter().fold(OpSet::EMPTY, |set, entry| set.union(entry.grants));
+        let granted = matching.iter().fold(OpSet::EMPTY, |set, entry| set.union(entry.grant().classes));
+        let grants_opaque = matching.iter().any(|entry| entry.grant().opaque);
         let listed = !matching.is_empty();
         let mut missing = false;
         for op in &segment.ops {
-            if !self.op_is_free(segment, op) && !self.law.satisfies(op) && !granted.contains(op.class) {
+            let satisfied = self.law.satisfies(&self.inside(op)) || granted.contains(op.class);
+            if !self.op_is_free(segment, op) && !satisfied {
                 missing = true;
                 self.missing(segment, op, listed);
             }
@@ -140,14 +144,13 @@ impl Judge<'_> {
                 Op { class: OpClass::Passthrough, subject: Subject::None, span: segment.span, tool: None };
             self.missing(segment, &op, listed);
         }
-        if let Some(opacity) = &segment.opaque {
-            let code = self.opaque(listed);
-            if code != reason::COMMAND_NOT_LISTED {
-                let reason = self.say(code, visible(&opacity.reason), Some(opacity.span));
-                if code.decision == Decision::Forbidden {
-                    reason.class = Some(OpClass::Passthrough);
-                    reason.needs = names(need(OpClass::Passthrough).names);
-                }
+        if let Some(opacity) = segment.opaque.as_ref().filter(|_| entries.is_none() || listed) {
+            // What the bare entry does not hide, an option of this command hides.
+            let code = if listed && !grants_opaque { reason::BEYOND_ENTRY } else { self.opaque() };
+            let reason = self.say(code, visible(&opacity.reason), Some(opacity.span));
+            if code == reason::OPAQUE {
+                reason.class = Some(OpClass::Passthrough);
+                reason.needs = names(need(OpClass::Passthrough).names);
             }
         }
         if entries.is_some() && !listed && !missing && !needs_no_entry(self.law, segment) {
@@ -195,6 +198,18 @@ impl Judge<'_> {
         self.law.executes() || self.law.opaque_read_only()
     }
 
+    /// The operation without its exact tool where that is for the workspace only and the path lies outside.
+    fn inside<'o>(&self, op: &'o Op) -> std::borrow::Cow<'o, Op> {
+        let outside = match (&op.subject, self.workspace) {
+            (Subject::Path(path), Some(workspace)) => below(path, workspace).is_none(),
+            _ => false,
+        };
+        if outside && op.class == OpClass::Destructive {
+            return std::borrow::Cow::Owned(Op { tool: None, ..op.clone() });
+        }
+        std::borrow::Cow::Borrowed(op)
+    }
+
     /// Whether an operation needs no tool here: no effect of its own, a filter of its input, or said as opacity.
     fn op_is_free(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
         match op.class {
@@ -217,7 +232,10 @@ impl Judge<'_> {
         let need = need(op.class);
         let text = snippet(self.line, segment.span);
         let subject = match &op.subject {
-            Subject::Path(subject) | Subject::Host(subject) => Some(visible(subject)),
+            Subject::Path(path) => {
+                Some(visible(self.workspace.and_then(|workspace| below(path, workspace)).unwrap_or(path)))
+            }
+            Subject::Host(host) => Some(visible(host)),
             Subject::None | Subject::Unknown => None,
         };
         let class = op.class.name();
@@ -240,6 +258,16 @@ impl Judge<'_> {
         reason.class = Some(op.class);
         reason.subject = subject;
         reason.needs = needs;
+    }
+}
+
+/// A path as seen from the workspace, where it lies in it.
+fn below<'p>(path: &'p str, workspace: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(workspace.trim_end_matches('/'))?;
+    match rest.strip_prefix('/') {
+        Some("") => Some("."),
+        Some(inner) => (!inner.split('/').any(|part| part == "..")).then_some(inner),
+        None => rest.is_empty().then_some("."),
     }
 }
 

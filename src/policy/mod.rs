@@ -31,6 +31,7 @@ pub struct Policy<'m> {
     machine: &'m Machine,
     rules: RuleSet,
     laws: Vec<StateLaw>,
+    workspace: Option<String>,
 }
 
 impl<'m> Policy<'m> {
@@ -41,7 +42,14 @@ impl<'m> Policy<'m> {
     pub fn compile(machine: &'m Machine, mut rules: RuleSet) -> Result<Self, Vec<Diagnostic>> {
         rules.add(&machine.rules, Origin::Workflow)?;
         let laws = machine.states.iter().map(|(name, state)| StateLaw::new(name, state)).collect();
-        Ok(Self { machine, rules, laws })
+        Ok(Self { machine, rules, laws, workspace: None })
+    }
+
+    /// With the workspace that the lines run in: messages show paths as seen from it, and `delete_file` holds in it only.
+    #[must_use]
+    pub fn within(mut self, workspace: impl Into<String>) -> Self {
+        self.workspace = Some(workspace.into());
+        self
     }
 
     /// The machine it is the policy of.
@@ -71,10 +79,10 @@ impl<'m> Policy<'m> {
 
     /// The decision on a classified line, with its reasons and, for a refusal, the way forward.
     pub fn evaluate(&self, law: &StateLaw, line: &str, classification: &Classification) -> Evaluation {
-        let mut evaluation = evaluate::judge(law, &self.rules, line, classification);
+        let mut evaluation = self.judge(law, line, classification);
         if evaluation.decision == Decision::Forbidden && !law.is_final {
             evaluation.hint = self.hint(law, &evaluation, |other| {
-                evaluate::judge(other, &self.rules, line, classification).decision != Decision::Forbidden
+                self.judge(other, line, classification).decision != Decision::Forbidden
             });
         }
         evaluation
@@ -115,6 +123,10 @@ impl<'m> Policy<'m> {
     /// The rights of a line in a state: what the jail may grant, whatever was decided.
     pub fn rights(&self, law: &StateLaw, line: &Classification, request: RightsRequest<'_>) -> Rights {
         rights::rights(law, line, request)
+    }
+
+    fn judge(&self, law: &StateLaw, line: &str, classification: &Classification) -> Evaluation {
+        evaluate::judge(law, &self.rules, self.workspace.as_deref(), line, classification)
     }
 
     fn hint(&self, law: &StateLaw, refusal: &Evaluation, allows: impl Fn(&StateLaw) -> bool) -> Option<Hint> {

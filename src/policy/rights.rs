@@ -111,7 +111,7 @@ impl Shape {
                     .entries()
                     .unwrap_or_default()
                     .iter()
-                    .any(|entry| entry.grants.contains(class) && entry.matches(segment));
+                    .any(|entry| entry.matches(segment) && entry.grant().classes.contains(class));
                 used |= by_entry;
                 by_entry || clear(segment)
             });

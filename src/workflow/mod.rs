@@ -11,6 +11,7 @@ pub mod exit;
 pub mod finding;
 pub mod load;
 pub mod model;
+pub mod prefix;
 mod read;
 pub mod span;
 pub mod tool;

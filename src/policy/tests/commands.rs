@@ -78,7 +78,8 @@ fn entries_are_words() {
         ("   ", "ls", false),
         ("'unfinished", "unfinished", false),
     ] {
-        assert_eq!(runs(&format!("[{entry:?}]"), segment(text).opaque()), matches, "{entry:?} on {text:?}");
+        let one = segment(text).op(OpClass::Passthrough);
+        assert_eq!(runs(&format!("[{entry:?}]"), one), matches, "{entry:?} on {text:?}");
     }
 }
 
@@ -86,8 +87,9 @@ fn entries_are_words() {
 fn the_canonical_prefix_decides_where_options_take_values() {
     // git -C push commit: `push` is the value of -C.
     let entry = "[\"git commit\"]";
-    assert!(runs(entry, segment("git -C push commit").prefix("git commit").opaque()));
-    assert!(!runs("[\"git push\"]", segment("git -C push commit").prefix("git commit").opaque()));
+    let commit = || segment("git -C push commit").prefix("git commit").op(OpClass::GitWrite);
+    assert!(runs(entry, commit()));
+    assert!(!runs("[\"git push\"]", commit()));
 }
 
 #[test]
@@ -124,8 +126,22 @@ fn an_entry_does_not_grant_what_redirects_and_options_add() {
     let redirected = segment("pytest").opaque().op(OpClass::FileWrite).on("out");
     let (decision, codes) = decide(&state, &line(vec![redirected]));
     assert_eq!((decision, codes[0]), (Decision::Forbidden, "beyond_entry"));
+    // git -c core.pager=evil log: the bare entry is plain, the option hides what runs.
+    let hidden = segment("git -c core.pager=evil log").prefix("git log").op(OpClass::GitRead).opaque();
+    let state = listed("[\"Bash\", \"Read\"]", "[\"pytest\", \"find\", \"git log\"]");
+    assert_eq!(decide(&state, &line(vec![hidden])), (Decision::Forbidden, vec!["beyond_entry"]));
     let deleting = segment("find . -delete").op(OpClass::FileSearch).op(OpClass::Destructive);
     assert_eq!(decide(&state, &line(vec![deleting])), (Decision::Forbidden, vec!["beyond_entry"]));
+}
+
+#[test]
+fn an_entry_grants_what_the_bare_command_does() {
+    let state = listed("[\"Bash\"]", "[\"git commit\", \"rm\", \"cp\"]");
+    let commit = segment("git commit -m x").op(OpClass::GitWrite).tool("git_commit");
+    let remove = segment("rm -rf build").op(OpClass::Destructive);
+    assert_eq!(decide(&state, &line(vec![commit, remove])), (Decision::Allow, vec![]));
+    let push = segment("git push").op(OpClass::GitWrite).tool("git_push");
+    assert_eq!(decide(&state, &line(vec![push])), (Decision::Forbidden, vec!["missing_sentinel"]));
 }
 
 #[test]

@@ -236,6 +236,27 @@ fn delete_file_is_enough_for_a_plain_removal_only() {
 }
 
 #[test]
+fn the_workspace_bounds_delete_file_and_shortens_paths() {
+    let state = one_state("{\"allowed_tools\": [\"delete_file\"], \"on\": {\"X\": \"end\"}}");
+    let policy = Policy::compile(&state, RuleSet::default()).unwrap().within("/work/a");
+    let law = policy.state("s").unwrap();
+    for (path, decision) in [
+        ("/work/a/f", Decision::Allow),
+        ("/work/a/d/f", Decision::Allow),
+        ("/work/ab/f", Decision::Forbidden),
+        ("/etc/f", Decision::Forbidden),
+        ("/work/a/../b", Decision::Forbidden),
+    ] {
+        let line = line(vec![segment("rm f").op(OpClass::Destructive).on(path).tool("delete_file")]);
+        assert_eq!(policy.evaluate(law, "rm f", &line).decision, decision, "{path}");
+    }
+    let write = line(vec![segment("cp a b").op(OpClass::FileWrite).on("/work/a/d/b")]);
+    assert_eq!(policy.evaluate(law, "cp a b", &write).reasons[0].subject.as_deref(), Some("d/b"));
+    let write = line(vec![segment("cp a b").op(OpClass::FileWrite).on("/etc/b")]);
+    assert_eq!(policy.evaluate(law, "cp a b", &write).reasons[0].subject.as_deref(), Some("/etc/b"));
+}
+
+#[test]
 fn untrusted_counts_as_opaque_or_is_refused() {
     let line = untrusted(line(vec![]));
     let answer = ask(&machine("bugfix"), "planning", "echo 'x", &line);

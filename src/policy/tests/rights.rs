@@ -183,3 +183,21 @@ fn read_only_opacity_grants_reading() {
         (WorkspaceRight::Read, NetworkRight::None, false)
     );
 }
+
+#[test]
+fn entries_grant_rights_to_lines_that_they_cover() {
+    let state = one_state(
+        "{\"allowed_tools\": [\"Bash\"], \"allowed_commands\": [\"git commit\", \"cp\", \"pytest\"], \"on\": {\"X\": \"end\"}}",
+    );
+    let copy = || segment("cp a b").op(OpClass::FileWrite).closed();
+    let test = || segment("pytest").opaque();
+    let rights = of(&state, "s", &line(vec![copy()]), request());
+    assert_eq!(rights.workspace, WorkspaceRight::Write);
+    // The tests run in the same jail: they must not get what `cp` was granted.
+    let rights = of(&state, "s", &line(vec![copy(), test()]), request());
+    assert_eq!(rights.workspace, WorkspaceRight::ThrowAway);
+    let commit = segment("git commit -m x").op(OpClass::GitWrite).tool("git_commit");
+    assert!(of(&state, "s", &line(vec![commit]), request()).git_write);
+    let push = segment("git push").op(OpClass::GitWrite).tool("git_push");
+    assert!(!of(&state, "s", &line(vec![push]), request()).git_write);
+}

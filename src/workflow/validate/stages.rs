@@ -4,20 +4,22 @@ use super::super::effective::EffectiveTools;
 use super::super::exit::Exit;
 use super::super::finding::{Finding, Stage};
 use super::super::model::{Danger, Machine, StateKind};
+use super::super::prefix;
 use super::super::span::Path;
+use super::super::tool::Family;
 
 /// The level from which a climb needs an approval.
 const GUARDED: u8 = 3;
 /// A climb by so much needs one.
 const CLIMB: u8 = 2;
 
-/// The problems of stages 2 to 6; `commands` is the level that a state's command list grants.
-pub(super) fn check(machine: &Machine, commands: impl Fn(&[String]) -> u8) -> Vec<Finding> {
+/// The problems of stages 2 to 6.
+pub(super) fn check(machine: &Machine) -> Vec<Finding> {
     let levels = machine.states.values().map(|state| {
         let tools = EffectiveTools::of(state);
         let own = tools.level(machine);
-        let runs = tools.known.iter().any(|id| id.level() == 2);
-        own.max(state.allowed_commands.as_deref().filter(|_| runs).map_or(0, &commands))
+        let runs = tools.known.iter().any(|id| id.tool().family == Family::Execute);
+        own.max(state.allowed_commands.as_deref().filter(|_| runs).map_or(0, commands))
     });
     let check = Check { machine, levels: levels.collect() };
     let mut findings = check.failure();
@@ -27,6 +29,12 @@ pub(super) fn check(machine: &Machine, commands: impl Fn(&[String]) -> u8) -> Ve
     }
     findings.extend(check.ladder());
     findings
+}
+
+/// The level that a command list grants.
+fn commands(entries: &[String]) -> u8 {
+    let classes = entries.iter().flat_map(|entry| prefix::grant(&prefix::words(entry)).classes.iter());
+    classes.map(prefix::class_level).max().unwrap_or(0)
 }
 
 struct Check<'m> {

@@ -202,3 +202,30 @@ fn an_approval_anywhere_on_the_way_is_enough_and_a_detour_is_found() {
     let riding = states(&[riding.into(), state("p", "\"deploy\"", "\"X\": \"a\"")]);
     assert_eq!(violations(&machine("safe", &riding, "")), []);
 }
+
+#[test]
+fn command_lists_count_for_the_level() {
+    let caught = vec![("unasked_climb", "states.p".to_owned())];
+    for (entries, climbs) in [
+        ("\"ls\", \"cat\"", false),
+        ("\"git status\"", false),
+        ("\"git commit\"", true),
+        ("\"git push\"", true),
+        ("\"git commit*\"", true),
+        ("\"*\"", false),
+    ] {
+        let p = format!(
+            "\"p\": {{\"allowed_tools\": [\"Bash\"], \"allowed_commands\": [{entries}], \"on\": {{\"FAIL\": \"failed\"}}}}"
+        );
+        let all = states(&[state("a", "\"Read\"", "\"GO\": \"p\""), p]);
+        assert_eq!(
+            violations(&machine("safe", &all, "")),
+            if climbs { caught.clone() } else { vec![] },
+            "{entries}"
+        );
+    }
+    // Without an execute tool the list is not in force.
+    let p = "\"p\": {\"allowed_tools\": [\"Read\"], \"allowed_commands\": [\"git push\"], \"on\": {\"FAIL\": \"failed\"}}";
+    let all = states(&[state("a", "\"Read\"", "\"GO\": \"p\""), p.into()]);
+    assert_eq!(violations(&machine("safe", &all, "")), []);
+}
