@@ -4,7 +4,7 @@
 //! subject of an allow rule, and an allow must match the command as written and unwrapped.
 
 use super::entry::Entry;
-use crate::classify::ClassifiedSegment;
+use crate::classify::{self, ClassifiedSegment, Environment};
 use crate::diagnostic::Diagnostic;
 use crate::workflow::model::{RuleSpec, Verdict};
 
@@ -55,10 +55,10 @@ pub(super) struct Said<'r> {
 }
 
 impl RuleSet {
-    /// Adds rules of one origin.
+    /// Adds rules of one origin, after holding each against its own examples.
     ///
     /// # Errors
-    /// Each rule without a command.
+    /// Each rule without a command, and each example that the rule does not keep.
     pub fn add(&mut self, specs: &[RuleSpec], origin: Origin) -> Result<(), Vec<Diagnostic>> {
         let mut problems = Vec::new();
         for spec in specs {
@@ -74,7 +74,9 @@ impl RuleSet {
                 continue;
             }
             let justification = spec.justification.clone();
-            self.rules.push(Rule { entry, verdict: spec.decision, origin, justification });
+            let rule = Rule { entry, verdict: spec.decision, origin, justification };
+            problems.extend(rule.unkept(spec));
+            self.rules.push(rule);
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
@@ -104,9 +106,35 @@ impl RuleSet {
 }
 
 impl Rule {
+    /// The examples of `spec` that the rule does not keep.
+    fn unkept(&self, spec: &RuleSpec) -> Vec<Diagnostic> {
+        let touches = |text: &str| {
+            let line = classify::classify_line(text, &Environment::default());
+            line.segments.iter().any(|segment| match self.verdict {
+                // Whoever writes a rule: the example asks whether it would match, not whether it may lift a prompt.
+                Verdict::Allow => self.covers(segment),
+                Verdict::Prompt | Verdict::Forbid => self.entry.concerns(segment),
+            })
+        };
+        let problem = |text: &String, message: &str| {
+            Diagnostic::new(
+                "rule_example",
+                format!("the rule `{}` {message} its example {text:?}", spec.prefix),
+            )
+            .help("correct the prefix or the example")
+        };
+        let missed =
+            spec.matches.iter().filter(|text| !touches(text)).map(|text| problem(text, "does not match"));
+        let caught = spec.not_match.iter().filter(|text| touches(text));
+        missed.chain(caught.map(|text| problem(text, "matches, against"))).collect()
+    }
+
     fn allows(&self, segment: &ClassifiedSegment) -> bool {
-        self.origin == Origin::User
-            && !segment.indirect
+        self.origin == Origin::User && self.covers(segment)
+    }
+
+    fn covers(&self, segment: &ClassifiedSegment) -> bool {
+        !segment.indirect
             && segment.opaque.is_none()
             && self.entry.matches(segment)
             && self.entry.matches_raw(segment)

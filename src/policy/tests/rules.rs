@@ -135,3 +135,32 @@ fn a_rule_without_a_command_is_refused() {
     let problems = RuleSet::default().add(&[spec("  ", Verdict::Allow)], Origin::User).unwrap_err();
     assert_eq!(problems[0].code, "rule_prefix");
 }
+
+#[test]
+fn examples_are_checked_when_a_rule_is_added() {
+    let rule = |decision, prefix: &str, matches: &[&str], not: &[&str]| {
+        let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let spec = RuleSpec { matches: own(matches), not_match: own(not), ..spec(prefix, decision) };
+        let problems = RuleSet::default().add(&[spec], Origin::User).err().unwrap_or_default();
+        problems.into_iter().map(|problem| (problem.code, problem.message)).collect::<Vec<_>>()
+    };
+    let kept = rule(
+        Verdict::Forbid,
+        "git push",
+        &["git push -f", "git -C x push", "cd x && git push", "timeout 5 git push"],
+        &["git status", "echo git push", "git commit -m 'git push'"],
+    );
+    assert_eq!(kept, vec![]);
+    assert_eq!(
+        rule(Verdict::Allow, "git status", &["git status -s"], &["sudo git status", "git stash"]),
+        vec![]
+    );
+    let missed = rule(Verdict::Forbid, "git push", &["git pull"], &["git push origin"]);
+    assert_eq!(missed.len(), 2);
+    assert_eq!(
+        missed[0],
+        ("rule_example", "the rule `git push` does not match its example \"git pull\"".into())
+    );
+    let wrapped = rule(Verdict::Allow, "git status", &["sudo git status"], &[]);
+    assert_eq!(wrapped.len(), 1, "no allow rule covers a wrapper");
+}

@@ -21,7 +21,7 @@ pub(super) fn check(machine: &Machine) -> Vec<Finding> {
         let runs = tools.known.iter().any(|id| id.tool().family == Family::Execute);
         own.max(state.allowed_commands.as_deref().filter(|_| runs).map_or(0, commands))
     });
-    let check = Check { machine, levels: levels.collect() };
+    let check = Check::new(machine, levels.collect());
     let mut findings = check.failure();
     if machine.meta.danger >= Danger::Moderate {
         findings.extend(check.quiet_start());
@@ -40,24 +40,36 @@ fn commands(entries: &[String]) -> u8 {
 struct Check<'m> {
     machine: &'m Machine,
     levels: Vec<u8>,
+    /// The ways out of each state, with the position of the target.
+    exits: Vec<Vec<(usize, Exit<'m>)>>,
 }
 
 fn state_path(name: &str) -> Path {
     Path::root().key("states").key(name)
 }
 
-impl Check<'_> {
-    fn level(&self, state: &str) -> u8 {
-        self.machine.states.get_index_of(state).map_or(0, |at| self.levels[at])
+impl<'m> Check<'m> {
+    fn new(machine: &'m Machine, levels: Vec<u8>) -> Self {
+        let exits = machine.states.keys().map(|name| {
+            let exits = machine.all_exits(name).into_iter();
+            exits.filter_map(|exit| Some((machine.states.get_index_of(exit.target)?, exit))).collect()
+        });
+        Self { machine, levels, exits: exits.collect() }
+    }
+
+    fn name(&self, at: usize) -> &'m str {
+        self.machine.states.get_index(at).map_or("", |(name, _)| name)
+    }
+
+    fn is_final(&self, at: usize) -> bool {
+        self.machine.states.get_index(at).is_some_and(|(_, state)| state.kind == StateKind::Final)
     }
 
     fn failure(&self) -> Vec<Finding> {
-        let machine = self.machine;
-        let ends = |name: &str| {
-            machine.is_failure(name)
-                && machine.states.get(name).is_some_and(|state| state.kind == StateKind::Final)
-        };
-        if !machine.states.keys().any(|name| ends(name)) {
+        let count = self.levels.len();
+        let ends: Vec<bool> =
+            (0..count).map(|at| self.is_final(at) && self.machine.is_failure(self.name(at))).collect();
+        if !ends.contains(&true) {
             let path = Path::root().key("states");
             return vec![
                 Finding::violation(
@@ -69,22 +81,23 @@ impl Check<'_> {
                 .help("add `\"failed\": {\"type\": \"final\"}`, or name one under `meta.failure_states`"),
             ];
         }
-        let stuck = machine.states.iter().filter(|(name, state)| {
-            state.kind != StateKind::Final
-                && !self.reach(name, |_| true).iter().any(|(reached, _)| ends(reached))
+        let stuck = (0..count).filter(|at| {
+            !self.is_final(*at) && !self.reach(*at, |_| true).reached().any(|reached| ends[reached])
         });
-        let finding = |name: &String| {
+        let finding = |at: usize| {
+            let name = self.name(at);
             let message = format!("the state {name:?} has no way to a failure state");
             Finding::violation(Stage::FailurePath, "no_way_to_failure", state_path(name), message)
                 .help("add an event such as `\"FAIL\": \"failed\"`")
         };
-        stuck.map(|(name, _)| finding(name)).collect()
+        stuck.map(finding).collect()
     }
 
     fn quiet_start(&self) -> Option<Finding> {
-        let level = self.level(&self.machine.initial);
-        let path = state_path(&self.machine.initial).key("allowed_tools");
-        let message = format!("the initial state {:?} can {}", self.machine.initial, verb(level));
+        let initial = &self.machine.initial;
+        let level = self.machine.states.get_index_of(initial).map_or(0, |at| self.levels[at]);
+        let path = state_path(initial).key("allowed_tools");
+        let message = format!("the initial state {initial:?} can {}", verb(level));
         (level > 0).then(|| {
             Finding::violation(Stage::QuietStart, "loud_start", path, message)
                 .help("begin with reading tools only; list them in `allowed_tools`")
@@ -92,8 +105,7 @@ impl Check<'_> {
     }
 
     fn gate(&self) -> Option<Finding> {
-        let machine = self.machine;
-        let gated = machine.states.keys().any(|name| machine.exits(name).iter().any(Exit::needs_approval));
+        let gated = self.exits.iter().flatten().any(|(_, exit)| exit.needs_approval());
         let message = "no transition asks a person, and the work is moderate or dangerous";
         (!gated).then(|| {
             Finding::violation(Stage::Gate, "no_approval_gate", Path::root().key("states"), message)
@@ -102,51 +114,78 @@ impl Check<'_> {
     }
 
     fn ladder(&self) -> Vec<Finding> {
-        let machine = self.machine;
+        let initial = self.machine.states.get_index_of(&self.machine.initial);
+        let mut caught = vec![false; self.levels.len()];
         let mut findings = Vec::new();
-        let from = machine
-            .states
-            .keys()
-            .filter(|name| **name == machine.initial || (1..GUARDED).contains(&self.level(name)));
-        for source in from {
-            let low = self.level(source);
-            for (target, way) in self.reach(source, |exit| !exit.needs_approval()) {
-                let high = self.level(target);
-                let climbs = high >= GUARDED && high >= low + CLIMB;
-                let known = findings.iter().any(|finding: &Finding| finding.path == state_path(target));
-                if climbs && !known {
-                    let message = format!(
-                        "{target:?} can {} (level {high}) and is reached from {source:?} (level {low}) without a person: {}",
-                        verb(high),
-                        way.join(" "),
-                    );
-                    findings.push(
-                        Finding::violation(Stage::Ladder, "unasked_climb", state_path(target), message)
-                            .help("give a transition on that way `\"requires_approval\": true`"),
-                    );
+        let sources = (0..self.levels.len())
+            .filter(|at| Some(*at) == initial || (1..GUARDED).contains(&self.levels[*at]));
+        for source in sources {
+            let low = self.levels[source];
+            let reach = self.reach(source, |exit| !exit.needs_approval());
+            for target in reach.reached() {
+                let high = self.levels[target];
+                if high < GUARDED || high < low + CLIMB || caught[target] {
+                    continue;
                 }
+                caught[target] = true;
+                let (from, to) = (self.name(source), self.name(target));
+                let message = format!(
+                    "{to:?} can {} (level {high}) and is reached from {from:?} (level {low}) without a person: {from}{}",
+                    verb(high),
+                    reach.way(self, target),
+                );
+                findings.push(
+                    Finding::violation(Stage::Ladder, "unasked_climb", state_path(to), message)
+                        .help("give a transition on that way `\"requires_approval\": true`"),
+                );
             }
         }
         findings
     }
 
-    /// Every state that can be reached by the edges that `follow` takes, with the way there.
-    fn reach(&self, from: &str, follow: impl Fn(&Exit<'_>) -> bool) -> Vec<(&str, Vec<String>)> {
-        let mut reached: Vec<(&str, Vec<String>)> = Vec::new();
-        let mut queue = vec![(from.to_owned(), vec![from.to_owned()])];
-        while let Some((state, way)) = queue.pop() {
-            for exit in self.machine.all_exits(&state).into_iter().filter(|exit| follow(exit)) {
-                let Some((name, _)) = self.machine.states.get_key_value(exit.target) else { continue };
-                if name == from || reached.iter().any(|(known, _)| *known == name) {
-                    continue;
+    /// What can be reached from a state by the edges that `follow` takes.
+    fn reach(&self, from: usize, follow: impl Fn(&Exit<'_>) -> bool) -> Reach {
+        let mut reach = Reach { from, by: vec![None; self.levels.len()], order: Vec::new() };
+        let mut next = 0;
+        let mut state = from;
+        loop {
+            for (edge, (target, exit)) in self.exits[state].iter().enumerate() {
+                if *target != from && reach.by[*target].is_none() && follow(exit) {
+                    reach.by[*target] = Some((state, edge));
+                    reach.order.push(*target);
                 }
-                let mut longer = way.clone();
-                longer.push(format!("—{}→ {name}", exit.event));
-                reached.push((name, longer.clone()));
-                queue.insert(0, (name.clone(), longer));
             }
+            let Some(following) = reach.order.get(next) else { return reach };
+            state = *following;
+            next += 1;
         }
-        reached
+    }
+}
+
+/// A breadth-first search: for each state that was reached, the state and the edge that led there first.
+struct Reach {
+    from: usize,
+    by: Vec<Option<(usize, usize)>>,
+    order: Vec<usize>,
+}
+
+impl Reach {
+    fn reached(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().copied()
+    }
+
+    /// The shortest way to `target`, as text.
+    fn way(&self, check: &Check<'_>, target: usize) -> String {
+        let mut steps = Vec::new();
+        let mut at = target;
+        while at != self.from {
+            let Some((previous, edge)) = self.by[at] else { break };
+            let event = check.exits[previous].get(edge).map_or("", |(_, exit)| exit.event);
+            steps.push(format!(" —{event}→ {}", check.name(at)));
+            at = previous;
+        }
+        steps.reverse();
+        steps.concat()
     }
 }
 
