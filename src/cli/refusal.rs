@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use super::output::Paint;
 use super::show::visible;
 use crate::diagnostic::Diagnostic;
-use crate::service::{Decision, Hint, Judgement, Reason, Report};
+use crate::service::{Decision, Hint, Judgement, Outcome, Reason, Report};
 
 /// How many further reasons are shown.
 const MORE: usize = 4;
+
+/// How many refused hosts are shown.
+const MOST_HOSTS: usize = 10;
 
 /// A decision other than `Allow`, in the form of the documentation: what, what it needs, the way forward.
 pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
@@ -115,6 +118,7 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             visible(&path.to_string_lossy())
         );
     }
+    refused_hosts(&mut out, outcome);
     if terminal && !outcome.degraded.is_empty() {
         let reasons: Vec<String> = outcome.degraded.iter().map(|reason| visible(reason)).collect();
         let _ = writeln!(
@@ -124,6 +128,21 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
         );
     }
     out
+}
+
+/// The hosts that the command did not reach, each once with the line that would let it.
+fn refused_hosts(out: &mut String, outcome: &Outcome) {
+    for host in outcome.refused_hosts.iter().take(MOST_HOSTS) {
+        let times = if host.count > 1 { format!(" ({} times)", host.count) } else { String::new() };
+        let _ = write!(out, "swbox: {}{times}", visible(&host.message));
+        if let Some(line) = &host.add {
+            let _ = write!(out, "; to allow it add {}", visible(line));
+        }
+        out.push('\n');
+    }
+    if let Some(more @ 1..) = outcome.refused_hosts.len().checked_sub(MOST_HOSTS) {
+        let _ = writeln!(out, "swbox: {more} more hosts were refused; --json names them");
+    }
 }
 
 /// A failure of swbox itself.

@@ -141,7 +141,7 @@ impl Report {
                         report.problems.push(format!("{more} refusals of further hosts are not listed"));
                     }
                 }
-                Err(error) => report.problems.push(format!("the proxy's report cannot be read: {error}")),
+                Err(_) => report.problems.push(visible(line)),
             }
         }
         if !whole {

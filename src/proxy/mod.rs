@@ -51,7 +51,7 @@ pub fn hidden(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
 }
 
 fn failed(problem: Diagnostic) -> ExitCode {
-    // The proxy itself has no stderr; ssh shows what its ProxyCommand says.
+    // swbox takes what the proxy says into its report, ssh shows what its ProxyCommand says.
     let _ = writeln!(std::io::stderr(), "swbox: {}", problem.message);
     ExitCode::FAILURE
 }

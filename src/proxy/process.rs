@@ -24,7 +24,7 @@ use super::confine::confine;
 use super::dial::Gate;
 use super::log::{Line, Log, Report};
 use super::policy::HostList;
-use super::resolve::{Resolver, Sources};
+use super::resolve::{self, Resolver, Sources};
 use super::serve;
 use crate::diagnostic::Diagnostic;
 use crate::sys::process::{close_from, set_name};
@@ -65,6 +65,8 @@ impl Spawned {
             )
         };
         let (control, theirs) = UnixStream::pair().map_err(failed)?;
+        // What it says as it dies belongs into the report as well.
+        let last_words = theirs.try_clone().map_err(failed)?;
         let child = Command::new("/proc/self/exe")
             .arg0("swbox")
             .arg(SUBCOMMAND)
@@ -73,7 +75,7 @@ impl Spawned {
             .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::from(OwnedFd::from(last_words)))
             .spawn()
             .map_err(failed)?;
         let spawned = Self { child, control };
@@ -170,6 +172,7 @@ fn live() -> io::Result<()> {
     let sources = Sources::parse(&read("/etc/hosts"), &read("/etc/resolv.conf"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let ports: Vec<u16> = list.ports().into_iter().chain(sources.server_ports()).collect();
+    resolve::prepare_randomness();
     let problem = confine(ports.into_iter())
         .err()
         .map(|error| Line::Problem { message: format!("the proxy is not confined: {error}") });

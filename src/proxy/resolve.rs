@@ -18,6 +18,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(11);
 const SERVERS: usize = 3;
 const SUFFIXES: usize = 6;
 
+/// In a static binary the source of question ids is a file that is opened at first use, and then kept: to be called while
+/// files can be opened, on the thread that will ask.
+pub(super) fn prepare_randomness() {
+    domain::base::Header::new().set_random_id();
+}
+
 /// Why a name has no address.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LookupError {

@@ -212,6 +212,7 @@ impl Report {
                 .as_ref()
                 .map(|(stdout, stderr)| json!({ "stdout": captured(stdout), "stderr": captured(stderr) }));
             fields.insert("output".into(), output.unwrap_or(Value::Null));
+            fields.insert("refused_hosts".into(), json!(outcome.refused_hosts));
         }
         Value::Object(fields)
     }

@@ -120,7 +120,7 @@ pub(super) fn plan(
         timeout,
     };
     let spec = resolve(profile, &setting.facts, &task);
-    jail::plan(&spec, &jail::probe(), &argv(command)?)
+    Ok(jail::plan(&spec, &jail::probe(), &argv(command)?)?.for_state(&setting.state))
 }
 
 /// The state's own settings, read.
