@@ -117,12 +117,9 @@ impl Judge<'_> {
 
     fn segment(&mut self, segment: &ClassifiedSegment) {
         self.rules(segment);
-        if segment.program == "swbox" {
-            let command = segment.prefix.get(1).map(String::as_str);
-            if command.is_some_and(|command| PERSON_COMMANDS.contains(&command)) {
-                let text = snippet(self.line, segment.span);
-                self.say(reason::PERSON_COMMAND, format!("`{text}` is for a person"), Some(segment.span));
-            }
+        if is_person_command(segment) {
+            let text = snippet(self.line, segment.span);
+            self.say(reason::PERSON_COMMAND, format!("`{text}` is for a person"), Some(segment.span));
         }
         let entries = self.law.entries();
         let matching = entries.unwrap_or_default().iter().filter(|entry| entry.matches(segment));
@@ -201,7 +198,7 @@ impl Judge<'_> {
     /// The operation without its exact tool where that is for the workspace only and the path lies outside.
     fn inside<'o>(&self, op: &'o Op) -> std::borrow::Cow<'o, Op> {
         let outside = match (&op.subject, self.workspace) {
-            (Subject::Path(path), Some(workspace)) => below(path, workspace).is_none(),
+            (Subject::Path(path), Some(workspace)) => !is_inside(path, workspace),
             _ => false,
         };
         if outside && op.class == OpClass::Destructive {
@@ -232,10 +229,7 @@ impl Judge<'_> {
         let need = need(op.class);
         let text = snippet(self.line, segment.span);
         let subject = match &op.subject {
-            Subject::Path(path) => {
-                Some(visible(self.workspace.and_then(|workspace| below(path, workspace)).unwrap_or(path)))
-            }
-            Subject::Host(host) => Some(visible(host)),
+            Subject::Path(subject) | Subject::Host(subject) => Some(visible(subject)),
             Subject::None | Subject::Unknown => None,
         };
         let class = op.class.name();
@@ -261,14 +255,15 @@ impl Judge<'_> {
     }
 }
 
-/// A path as seen from the workspace, where it lies in it.
-fn below<'p>(path: &'p str, workspace: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix(workspace.trim_end_matches('/'))?;
-    match rest.strip_prefix('/') {
-        Some("") => Some("."),
-        Some(inner) => (!inner.split('/').any(|part| part == "..")).then_some(inner),
-        None => rest.is_empty().then_some("."),
-    }
+fn is_person_command(segment: &ClassifiedSegment) -> bool {
+    let mut words = segment.argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+    segment.program == "swbox" && words.next().is_some_and(|word| PERSON_COMMANDS.contains(&word.as_str()))
+}
+
+/// Whether a path lies in the workspace, as far as its text shows.
+fn is_inside(path: &str, workspace: &str) -> bool {
+    let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    rest.is_some_and(|inner| !inner.is_empty() && inner.split('/').all(|part| part != ".."))
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -45,7 +45,7 @@ impl<'m> Policy<'m> {
         Ok(Self { machine, rules, laws, workspace: None })
     }
 
-    /// With the workspace that the lines run in: messages show paths as seen from it, and `delete_file` holds in it only.
+    /// With the workspace that the lines run in, resolved: `delete_file` holds in it only.
     #[must_use]
     pub fn within(mut self, workspace: impl Into<String>) -> Self {
         self.workspace = Some(workspace.into());

@@ -57,7 +57,9 @@ impl Setting {
     /// # Errors
     /// A rule that cannot be used.
     pub(super) fn policy(&self) -> Result<Policy<'_>, Diagnostic> {
-        Policy::compile(self.machine(), RuleSet::default()).map_err(|problems| {
+        let policy = Policy::compile(self.machine(), RuleSet::default());
+        let policy = policy.map(|policy| policy.within(self.place.workspace.to_string_lossy()));
+        policy.map_err(|problems| {
             problems
                 .into_iter()
                 .next()

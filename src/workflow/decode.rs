@@ -217,8 +217,9 @@ fn evidence(reader: &mut Reader, node: &Node, path: &Path) -> Option<Evidence> {
             return None;
         }
     };
-    if argv.is_empty() {
-        reader.error("bad_command", &at, "not one plain command");
+    let operator = |word: &String| matches!(word.as_str(), "&&" | "||" | "|" | ";" | "&" | ">" | ">>" | "<");
+    if argv.is_empty() || matches!(command.kind, Kind::String(_)) && argv.iter().any(operator) {
+        reader.error("bad_command", &at, "not one plain command: evidence is the exit status of one program");
     }
     Some(Evidence {
         command: argv,

@@ -236,7 +236,7 @@ fn delete_file_is_enough_for_a_plain_removal_only() {
 }
 
 #[test]
-fn the_workspace_bounds_delete_file_and_shortens_paths() {
+fn the_workspace_bounds_delete_file() {
     let state = one_state("{\"allowed_tools\": [\"delete_file\"], \"on\": {\"X\": \"end\"}}");
     let policy = Policy::compile(&state, RuleSet::default()).unwrap().within("/work/a");
     let law = policy.state("s").unwrap();
@@ -244,16 +244,14 @@ fn the_workspace_bounds_delete_file_and_shortens_paths() {
         ("/work/a/f", Decision::Allow),
         ("/work/a/d/f", Decision::Allow),
         ("/work/ab/f", Decision::Forbidden),
+        ("/work/a", Decision::Forbidden),
+        ("/work/a/", Decision::Forbidden),
         ("/etc/f", Decision::Forbidden),
         ("/work/a/../b", Decision::Forbidden),
     ] {
         let line = line(vec![segment("rm f").op(OpClass::Destructive).on(path).tool("delete_file")]);
         assert_eq!(policy.evaluate(law, "rm f", &line).decision, decision, "{path}");
     }
-    let write = line(vec![segment("cp a b").op(OpClass::FileWrite).on("/work/a/d/b")]);
-    assert_eq!(policy.evaluate(law, "cp a b", &write).reasons[0].subject.as_deref(), Some("d/b"));
-    let write = line(vec![segment("cp a b").op(OpClass::FileWrite).on("/etc/b")]);
-    assert_eq!(policy.evaluate(law, "cp a b", &write).reasons[0].subject.as_deref(), Some("/etc/b"));
 }
 
 #[test]
@@ -302,7 +300,8 @@ fn nothing_overrides_a_catastrophe() {
 #[test]
 fn commands_of_a_person_are_refused_in_a_line() {
     let state = one_state("{\"allowed_tools\": [\"Bash\"], \"on\": {\"X\": \"end\"}}");
-    for text in ["swbox approve apr_1", "swbox trust", "swbox session end", "/usr/bin/swbox reject x"] {
+    for text in ["swbox approve apr_1", "swbox trust", "swbox session end", "/usr/bin/swbox --json reject x"]
+    {
         let (decision, codes) = decide(&state, &line(vec![segment(text).opaque()]));
         assert_eq!((decision, codes[0]), (Decision::Forbidden, "person_command"), "{text}");
     }

@@ -304,6 +304,11 @@ fn faults_of_structure_have_code_path_and_help() {
             "states.a.on.GO.evidence",
         ),
         (
+            around("{\"on\": {\"GO\": {\"target\": \"done\", \"evidence\": {\"command\": \"a && b\"}}}}", ""),
+            "bad_command",
+            "states.a.on.GO.evidence.command",
+        ),
+        (
             "{\"id\": \"m\", \"initial\": \"b\", \"states\": {\"a\": {\"type\": \"final\"}}}".to_owned(),
             "unknown_initial",
             "initial",
