@@ -48,6 +48,11 @@ impl Evaluator<'_> {
             to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
             return;
         };
+        if alternatives.len() > 1 && alternatives.iter().any(|parts| joins_name(text, parts)) {
+            // `$x{a,b}` is `$xa $xb`
+            to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
+            return;
+        }
         for parts in alternatives {
             let mut builder = Builder::new(Mode::Fields);
             for part in &parts {
@@ -322,6 +327,16 @@ impl Evaluator<'_> {
             _ => builder.unknown(!quoted),
         }
     }
+}
+
+/// Whether a part ends in a dollar or a variable's name, which the next part would go on with.
+fn joins_name(text: &[u8], parts: &[Part]) -> bool {
+    parts.iter().any(|part| {
+        let Part::Text(start, end) = part else { return false };
+        let bytes = text.get(*start..*end).unwrap_or(&[]);
+        let name = bytes.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
+        bytes.len() > name && bytes.get(bytes.len() - name - 1) == Some(&b'$')
+    })
 }
 
 /// `${IFS%??}`, `${IFS:0:1}` and their like: some of the default separators, so a separator when unquoted.

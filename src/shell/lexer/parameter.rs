@@ -1,9 +1,9 @@
 //! `${…}`: where it ends and what runs inside it.
 //!
 //! Danger: inside double quotes a single quote in `${x:-'…'}` groups for the closing brace but protects nothing:
-//! `"${x:-'$(cmd)'}"` runs the command. After `# % / ^ ,` it does protect.
+//! `"${x:-'$(cmd)'}"` runs the command. After `# % / ^ ,` it does protect; in a subscript or an offset never.
 
-use super::super::cursor::{Cursor, is_name_byte};
+use super::super::cursor::is_name_byte;
 use super::Lexer;
 
 impl Lexer<'_, '_> {
@@ -17,10 +17,50 @@ impl Lexer<'_, '_> {
         if self.simple_parameter() {
             return;
         }
-        let literal_quotes = quoted && !is_pattern_operation(self.cursor);
+        self.parameter_name(quoted);
+        let literal_quotes = match (self.peek(0), self.peek(1)) {
+            (b'#' | b'%' | b'/' | b'^' | b',', _) => false,
+            (b':', b'-' | b'=' | b'+' | b'?') => quoted,
+            // an offset is arithmetic
+            (b':', _) => true,
+            _ => quoted,
+        };
         let end = self.parameter_body(quoted, literal_quotes);
         let entry = (self.slice(start, end), self.span(start, end));
         self.reading.parameters.push(entry);
+    }
+
+    /// The parameter itself, with its subscript.
+    fn parameter_name(&mut self, quoted: bool) {
+        let opens = matches!(self.peek(1), b'(' | b'{' | b'[' | b'\'' | b'"' | b'$');
+        if matches!(self.peek(0), b'#' | b'!' | b'?' | b'*' | b'@' | b'-') || self.peek(0) == b'$' && !opens {
+            self.cursor.advance(1);
+        }
+        while is_name_byte(self.peek(0)) {
+            self.cursor.advance(1);
+        }
+        if self.peek(0) != b'[' {
+            return;
+        }
+        let mut open = 0_usize;
+        while !self.cursor.at_end() {
+            match self.peek(0) {
+                b'[' => open += 1,
+                b']' => open -= 1,
+                b'}' => {
+                    self.problem("unclosed_subscript");
+                    return;
+                }
+                _ => {
+                    self.parameter_step(quoted, true);
+                    continue;
+                }
+            }
+            self.cursor.advance(1);
+            if open == 0 {
+                return;
+            }
+        }
     }
 
     /// `${name}` and `${#name}`: consumed when it is one.
@@ -44,11 +84,6 @@ impl Lexer<'_, '_> {
 
     /// To the closing brace, which is consumed; returns where it stands.
     fn parameter_body(&mut self, quoted: bool, literal_quotes: bool) -> usize {
-        // a special parameter or the length sign: `${#}`, `${!x}`, `${$}`, `${'}` is none
-        let opens = matches!(self.peek(1), b'(' | b'{' | b'[' | b'\'' | b'"' | b'$');
-        if matches!(self.peek(0), b'#' | b'!' | b'?' | b'*' | b'@' | b'-') || self.peek(0) == b'$' && !opens {
-            self.cursor.advance(1);
-        }
         loop {
             if self.cursor.at_end() {
                 self.problem("unclosed_parameter");
@@ -61,22 +96,29 @@ impl Lexer<'_, '_> {
                     self.cursor.advance(1);
                     return end;
                 }
-                b'\\' => self.cursor.advance_escape(),
-                b'"' => self.double_quoted(),
-                b'\'' if literal_quotes => self.literal_single_quotes(),
-                b'\'' => self.single_quoted(),
-                b'`' => self.backtick(quoted),
-                b'$' if quoted && self.peek(1) == b'\'' => {
-                    if literal_quotes {
-                        // whether this is a quote depends on the mode: no real command does it
-                        self.problem("ansi_quote_in_parameter");
-                    }
-                    self.dollar(false);
-                }
-                b'$' => self.dollar(quoted),
-                b'<' | b'>' if self.peek(1) == b'(' && !quoted => self.process_substitution(),
-                _ => self.cursor.advance(1),
+                _ => self.parameter_step(quoted, literal_quotes),
             }
+        }
+    }
+
+    /// One character, quote or expansion; `literal_quotes`: single quotes protect nothing.
+    fn parameter_step(&mut self, quoted: bool, literal_quotes: bool) {
+        match self.peek(0) {
+            b'\\' => self.cursor.advance_escape(),
+            b'"' => self.double_quoted(),
+            b'\'' if literal_quotes => self.literal_single_quotes(),
+            b'\'' => self.single_quoted(),
+            b'`' => self.backtick(quoted),
+            b'$' if quoted && self.peek(1) == b'\'' => {
+                if literal_quotes {
+                    // whether this is a quote depends on the mode: no real command does it
+                    self.problem("ansi_quote_in_parameter");
+                }
+                self.dollar(false);
+            }
+            b'$' => self.dollar(quoted),
+            b'<' | b'>' if self.peek(1) == b'(' && !quoted => self.process_substitution(),
+            _ => self.cursor.advance(1),
         }
     }
 
@@ -94,34 +136,4 @@ impl Lexer<'_, '_> {
         self.expressions(end.position);
         self.cursor.advance_raw(1);
     }
-}
-
-/// Whether the parameter is followed by an operator whose word is a pattern; the cursor after `${`.
-fn is_pattern_operation(mut cursor: Cursor<'_>) -> bool {
-    if cursor.peek(0) == b'!' {
-        cursor.advance(1);
-    }
-    if is_name_byte(cursor.peek(0)) {
-        while is_name_byte(cursor.peek(0)) {
-            cursor.advance(1);
-        }
-    } else if !cursor.at_end() {
-        cursor.advance(1);
-    }
-    if cursor.peek(0) == b'[' {
-        let mut open = 0_usize;
-        while !cursor.at_end() {
-            match cursor.peek(0) {
-                b'[' => open += 1,
-                b']' => open = open.saturating_sub(1),
-                b'\\' => cursor.advance(1),
-                _ => {}
-            }
-            cursor.advance(1);
-            if open == 0 {
-                break;
-            }
-        }
-    }
-    matches!(cursor.peek(0), b'#' | b'%' | b'/' | b'^' | b',')
 }
