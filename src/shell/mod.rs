@@ -11,6 +11,7 @@ mod cursor;
 mod evaluate;
 mod lexer;
 mod limits;
+mod opaque;
 mod reading;
 pub mod segment;
 mod skeleton;
@@ -70,10 +71,11 @@ pub fn parse(source: &str) -> Script {
     let problem = trust::r7_r8_lexer_content(&reading)
         .or_else(|| trust::r6_no_reserved_verb(&reading, source.as_bytes()))
         .or_else(|| structure_problem(&reading));
+    let segments = assemble::segments(&reading, source);
     Script {
-        segments: assemble::segments(&reading, source),
         trust: problem.map_or(Trust::Trusted, |problem| untrusted(source, &problem)),
-        opaque: None,
+        opaque: opaque::find(&reading, source.as_bytes(), &segments),
+        segments,
         functions: reading.definitions.into_iter().map(|definition| definition.name).collect(),
     }
 }
@@ -129,6 +131,9 @@ fn source_offset(reading: &reading::Reading, skeleton: &skeleton::Skeleton, at: 
     let command = before.last().and_then(|(_, command)| reading.commands.get(*command as usize));
     command.map_or(0, |command| command.span.start)
 }
+
+#[cfg(test)]
+mod tests;
 
 fn untrusted(source: &str, problem: &Problem) -> Trust {
     let start = problem.at.min(source.len());

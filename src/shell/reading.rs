@@ -99,6 +99,8 @@ pub(super) struct Reading {
     pub(super) definitions: Vec<Definition>,
     /// Variables of `for` and `select`, `coproc` names: assigned, value unknown.
     pub(super) loop_variables: Vec<String>,
+    /// The words that `for` and `select` run over.
+    pub(super) loop_words: Vec<RawWord>,
     /// The texts of `$((…))`, `((…))`, `$[…]` and `for ((…))`.
     pub(super) arithmetic: Vec<(Slice, Span)>,
     /// The texts of `${…}` forms that are more than a name.

@@ -276,10 +276,11 @@ impl Lexer<'_, '_> {
                 _ => {}
             }
             let start = self.position();
-            self.head_word();
+            let (word, _) = self.head_word();
             if self.position() == start {
                 break;
             }
+            self.reading.loop_words.push(word);
             empty = false;
         }
         if empty {

@@ -188,29 +188,29 @@ impl Lexer<'_, '_> {
         let mut line = Vec::new();
         let mut map = Vec::new();
         let mut contiguous = true;
-        let mut first = true;
         loop {
-            let mut start = self.position();
+            let start = self.position();
             let found = self.cursor.seek_raw(b'\n');
             let end = self.position();
             self.cursor.advance_raw(1);
-            if first && pending.strip_tabs {
-                let tabs = self.bytes(start, end).iter().take_while(|byte| **byte == b'\t').count();
-                contiguous &= tabs == 0;
-                start += tabs;
-            }
-            first = false;
-            let physical = self.bytes(start, end);
-            let backslashes = physical.iter().rev().take_while(|byte| **byte == b'\\').count();
+            let backslashes = self.bytes(start, end).iter().rev().take_while(|byte| **byte == b'\\').count();
             let continued = !pending.quoted && found && backslashes % 2 == 1;
             let kept = if continued { end - 1 } else { end };
             line.extend_from_slice(self.bytes(start, kept));
             map.extend((start..kept).map(|at| self.offset_at(at)));
             if !continued {
-                return (line, map, contiguous);
+                break;
             }
             contiguous = false;
         }
+        if pending.strip_tabs {
+            // of the joined line: a tab behind a continuation may be a leading one
+            let tabs = line.iter().take_while(|byte| **byte == b'\t').count();
+            contiguous &= tabs == 0;
+            line.drain(..tabs);
+            map.drain(..tabs);
+        }
+        (line, map, contiguous)
     }
 
     /// The substitutions of an unquoted body, in a skeleton of their own: quotes are ordinary there.

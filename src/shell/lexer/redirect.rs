@@ -73,18 +73,9 @@ impl Lexer<'_, '_> {
         let target = if op == RedirectOp::Heredoc {
             let index = self.command_mut(owner).map_or(0, |command| command.redirects.len());
             literal = self.heredoc(strip_tabs, (owner, index));
-            let at = self.position();
-            RawWord {
-                slice: self.slice(at, at),
-                span: self.span(at, at),
-                expansions: (0, 0),
-                quoted: true,
-                spliced: false,
-                assignment: None,
-                array: false,
-            }
+            self.unparsed_word(self.position())
         } else {
-            self.redirect_target(list, owner)
+            self.redirect_target(list, owner, matches!(op, RedirectOp::DupIn | RedirectOp::DupOut))
         };
         if op == RedirectOp::Heredoc && list.position == Position::Start {
             self.stand_in();
@@ -141,9 +132,17 @@ impl Lexer<'_, '_> {
         self.current_command(list, start)
     }
 
-    fn redirect_target(&mut self, list: &List, owner: u32) -> RawWord {
+    fn redirect_target(&mut self, list: &List, owner: u32, duplicate: bool) -> RawWord {
         self.cursor.skip_blanks();
         let start = self.position();
+        if duplicate && self.peek(0) == b'-' {
+            // a token of its own, whatever follows: `2>&-x` closes 2 and `x` is a word
+            self.cursor.advance(1);
+            if matches!(list.position, Position::Start | Position::Prefix) {
+                self.stand_in();
+            }
+            return self.unparsed_word(start);
+        }
         let before = self.out().checkpoint();
         if list.position == Position::After {
             self.out().token(b">");
@@ -168,6 +167,20 @@ impl Lexer<'_, '_> {
             Position::After => {}
         }
         target
+    }
+
+    /// A word from `start` to the cursor with nothing in it.
+    fn unparsed_word(&self, start: usize) -> RawWord {
+        let end = self.position();
+        RawWord {
+            slice: self.slice(start, end),
+            span: self.span(start, end),
+            expansions: (0, 0),
+            quoted: false,
+            spliced: false,
+            assignment: None,
+            array: false,
+        }
     }
 
     /// An assignment that keeps the grammar happy where bash has only a redirect, `time` or `!`.
