@@ -1,0 +1,51 @@
+//! Time of the front end per command, over real agent commands: `cargo bench --bench front_end`.
+//!
+//! The best of several rounds is taken for each command, so that other load on the machine counts little.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use swbox::shell::parse;
+
+const ROUNDS: usize = 15;
+
+fn main() {
+    for name in ["agent-commands.jsonl", "human-commands.jsonl", "classify.jsonl"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name);
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            eprintln!("front_end: {} is missing", path.display());
+            std::process::exit(1);
+        };
+        let commands: Vec<String> = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .filter_map(|entry| entry["cmd"].as_str().map(str::to_owned))
+            .collect();
+        report(name, &commands);
+    }
+}
+
+fn report(name: &str, commands: &[String]) {
+    let mut best = vec![f64::MAX; commands.len()];
+    for _ in 0..ROUNDS {
+        for (time, source) in best.iter_mut().zip(commands) {
+            let start = Instant::now();
+            black_box(parse(black_box(source)));
+            *time = time.min(start.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+    best.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        let index = ((best.len() - 1) as f64 * share) as usize;
+        best[index]
+    };
+    println!(
+        "front_end {name}: {} commands, p50 {:.1} us, p99 {:.1} us, max {:.1} us",
+        best.len(),
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    );
+}
