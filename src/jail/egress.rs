@@ -67,3 +67,76 @@ fn take(inside: &UnixStream) -> io::Result<Option<OwnedFd>> {
         _ => None,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsStr;
+
+    use crate::jail::outcome::Level;
+    use crate::jail::plan::{JailPlan, Step};
+    use crate::jail::probe::Host;
+    use crate::jail::seccomp::Sockets;
+    use crate::policy::{NetworkRight, Rights, WorkspaceRight};
+    use crate::profile::{Limits, Protection, Requirement, SandboxSpec};
+    use crate::proxy::environment::CONNECT_PROGRAM;
+
+    fn plan(
+        hosts: &[&str],
+        level: Level,
+        network: Requirement,
+    ) -> Result<JailPlan, crate::diagnostic::Diagnostic> {
+        let mut protections: BTreeMap<_, _> =
+            crate::jail::protection::ALL.into_iter().map(|each| (each, Requirement::Degradable)).collect();
+        protections.insert(Protection::Network, network);
+        let spec = SandboxSpec {
+            workspace: "/work".into(),
+            cwd: "/work".into(),
+            rights: Rights {
+                workspace: WorkspaceRight::Write,
+                git_write: false,
+                network: NetworkRight::Hosts(hosts.iter().map(|host| (*host).to_owned()).collect()),
+                narrowed: Vec::new(),
+            },
+            binds: Vec::new(),
+            home: "/home/user".into(),
+            secrets: Vec::new(),
+            protected: Vec::new(),
+            files: Vec::new(),
+            env: BTreeMap::from([("http_proxy".into(), "http://corp.example:3128".into())]),
+            limits: Limits::default(),
+            protections,
+        };
+        let host = Host { level, landlock_abi: 7, seccomp: true, uid: 1000, gid: 1000 };
+        crate::jail::plan(&spec, &host, &["curl".into()])
+    }
+
+    #[test]
+    fn a_host_list_is_a_proxy_and_its_surroundings() {
+        let plan = plan(&["a.example"], Level::Full, Requirement::Strict).unwrap().for_state("working");
+        let order = plan.egress.unwrap();
+        assert_eq!((order.hosts, order.state), (vec!["a.example".to_owned()], "working".to_owned()));
+        assert!(plan.namespaces.net);
+        assert_eq!(plan.filter.sockets, Sockets::Ip);
+        assert_eq!(plan.env.get(OsStr::new("http_proxy")).unwrap(), "http://127.0.0.1:61080");
+        assert!(plan.steps.contains(&Step::Own { path: CONNECT_PROGRAM.into() }));
+        // What follows where the host refuses a PID namespace is the same proxy.
+        assert_eq!(plan.fallback.unwrap().egress.unwrap().state, "working");
+    }
+
+    #[test]
+    fn without_namespaces_there_is_no_network_and_it_is_said() {
+        let plan = plan(&["a.example"], Level::LandlockOnly, Requirement::Degradable).unwrap();
+        assert_eq!((plan.egress, plan.filter.sockets), (None, Sockets::Unix));
+        assert!(plan.degraded.iter().any(|reason| reason.starts_with("no-hosts")), "{:?}", plan.degraded);
+        let strict = self::plan(&["a.example"], Level::LandlockOnly, Requirement::Strict).unwrap_err();
+        assert_eq!(strict.code, "protection_unavailable");
+    }
+
+    #[test]
+    fn an_entry_that_cannot_hold_is_an_error_before_anything_runs() {
+        let error = plan(&["a.example", "https://b.example"], Level::Full, Requirement::Strict).unwrap_err();
+        assert_eq!(error.code, "bad_host_entry");
+        assert!(error.message.contains("https://b.example"), "{error}");
+    }
+}

@@ -13,8 +13,9 @@ pub const CONNECT_PROGRAM: &str = "/.swbox/connect";
 /// The hidden subcommand of [`CONNECT_PROGRAM`].
 pub const CONNECT: &str = "__connect";
 
-/// Hosts that are never asked of the proxy: the command's own loopback.
-const OWN: &str = "localhost,127.0.0.1,::1";
+/// Hosts that are never asked of the proxy: the command's own loopback, in the spellings that clients compare with. Without
+/// `[::1]`, on which httpx fails at start.
+const OWN: &str = "localhost,.localhost,127.0.0.1,127.0.0.0/8,::1,0.0.0.0";
 
 /// What a command with a host list gets beside its environment; `get` reads the environment that it has.
 pub fn variables(get: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {

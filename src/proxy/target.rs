@@ -236,4 +236,40 @@ mod tests {
             assert_eq!(Host::parse(text), Err(why), "{text}");
         }
     }
+
+    /// One number in one of the spellings that C libraries read.
+    fn spelled(number: u64, base: u8, zeros: usize) -> String {
+        let zeros = "0".repeat(zeros);
+        match base {
+            8 => format!("0{zeros}{number:o}"),
+            16 => format!("0x{zeros}{number:x}"),
+            17 => format!("0X{zeros}{number:X}"),
+            _ => number.to_string(),
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_address_is_an_address_however_it_is_spelled(
+            bits: u32,
+            parts in 1_usize..=4,
+            bases in proptest::array::uniform4(proptest::sample::select(vec![8_u8, 10, 16, 17])),
+            zeros in 0_usize..3,
+            dot: bool,
+        ) {
+            let octets = bits.to_be_bytes().map(u64::from);
+            let mut words: Vec<String> = (0..parts - 1).map(|at| spelled(octets[at], bases[at], zeros)).collect();
+            let rest = octets[parts - 1..].iter().fold(0, |sum, octet| sum << 8 | octet);
+            words.push(spelled(rest, bases[parts - 1], zeros));
+            let text = words.join(".") + if dot { "." } else { "" };
+            proptest::prop_assert_eq!(Host::parse(&text), Ok(Host::Address(Ipv4Addr::from(bits).into())), "{}", text);
+        }
+
+        #[test]
+        fn what_is_read_is_read_the_same_again(text in "[a-zA-Z0-9._:\\[\\]x*@%-]{0,30}|.{0,20}") {
+            if let Ok(host) = Host::parse(&text) {
+                proptest::prop_assert_eq!(Host::parse(&host.to_string()), Ok(host));
+            }
+        }
+    }
 }
