@@ -425,6 +425,30 @@ fn the_proxy_is_confined_and_dies_with_swbox() {
     }
 }
 
+#[test]
+fn a_dead_proxy_is_a_refused_connection_and_is_said() {
+    if !can("a_dead_proxy") || !has("a_dead_proxy", "curl") {
+        return;
+    }
+    let origin = Origin::start();
+    let project = project(&listed(&origin));
+    let line = format!(
+        "until test -e go; do sleep 0.05; done; curl -s -m 5 http://origin.test:{}/; echo \"curl: $?\"",
+        origin.port()
+    );
+    let child = swbox(&project, true, &line).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let proxy = within(Duration::from_secs(5), || proxy_of(&child)).unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(proxy).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    fs::write(project.path().join("go"), "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Refused at once, not left waiting: 7 is "could not connect".
+    assert_eq!(stdout_of(&answer), "curl: 7\n", "{answer}");
+    let degraded = answer["jail"]["degraded"].to_string();
+    assert!(degraded.contains("the proxy ended early"), "{answer}");
+}
+
 /// Names by a name server: this test again, in a network namespace where it is the one server of port 53.
 #[test]
 fn names_by_a_name_server_that_rebinds() {
