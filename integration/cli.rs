@@ -622,6 +622,24 @@ fn profiles_of_the_user_count() {
 }
 
 #[test]
+fn a_profile_teaches_commands() {
+    let project = Project::new();
+    let profile = project.outside().join("mine.toml");
+    let row = "[[commands]]\nname = \"fmtx\"\noperands = \"modify\"\nclosed = true\n";
+    let example = "examples = [{ command = \"fmtx a.x\", classes = [\"FileModify\"] }]\n";
+    fs::write(&profile, format!("{row}{example}")).unwrap();
+    let name = profile.to_str().unwrap();
+    let check = |args: &[&str]| project.swbox(&[&["check"], args, &["-c", "fmtx greeting.py"]].concat());
+    assert!(check(&["--state", "implementing"]).stdout.contains("forbidden"));
+    assert_eq!(check(&["--state", "implementing", "--profile", name]).code, 0);
+    let refused = check(&["--profile", name]);
+    assert!(refused.stdout.contains("changes a file (FileModify: greeting.py)"), "{refused:?}");
+    fs::write(&profile, format!("{row}{}", example.replace("FileModify", "FileRead"))).unwrap();
+    let wrong = check(&["--profile", name]);
+    assert!(wrong.code == 125 && wrong.stderr.contains("command_row_example"), "{wrong:?}");
+}
+
+#[test]
 fn explain_classify_audit_and_workflow_answer() {
     let project = Project::new();
     let explained = project.swbox(&["explain", "--state", "testing"]);

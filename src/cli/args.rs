@@ -143,6 +143,9 @@ pub(super) struct ClassifyArgs {
     /// The line; `-` reads it from standard input.
     #[arg(value_name = "LINE", required_unless_present = "jsonl", allow_hyphen_values = true)]
     pub(super) line: Option<OsString>,
+    /// A profile with command rows of your own: a name, or a file; may be given several times.
+    #[arg(long, short, value_name = "NAME|FILE")]
+    pub(super) profile: Vec<OsString>,
     /// Print one JSON object.
     #[arg(long)]
     pub(super) json: bool,

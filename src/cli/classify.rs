@@ -16,9 +16,7 @@ use super::json_line;
 use super::output::{ColorChoice, Paint, print};
 use super::show::{excerpt, visible};
 use crate::diagnostic::Diagnostic;
-use crate::service::{
-    self, Classification, ClassifiedSegment, OpClass, Reader, Span, Subject, Trust, report,
-};
+use crate::service::{Classification, ClassifiedSegment, OpClass, Reader, Span, Subject, Trust, report};
 
 /// Largest line from standard input.
 const LINE_LIMIT: u64 = 1024 * 1024;
@@ -26,14 +24,14 @@ const LINE_LIMIT: u64 = 1024 * 1024;
 /// `swbox classify`.
 pub(super) fn classify(args: &ClassifyArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
     if let Some(file) = &args.jsonl {
-        return many(file);
+        return many(file, &args.profile);
     }
     let line = match args.line.as_ref() {
         Some(line) if line == "-" => from_stdin()?,
         Some(line) => line.clone(),
         None => OsString::new(),
     };
-    match service::classify(&line) {
+    match Reader::new(&args.profile).and_then(|reader| reader.read(&line)) {
         Err(problem) => {
             if args.json {
                 print(&json_line(&report::failure_to_json(&problem)))?;
@@ -194,7 +192,7 @@ pub(super) fn columns<const N: usize>(head: [&str; N], rows: &[[String; N]], pai
 }
 
 /// One JSON object a line in, one out.
-fn many(file: &Path) -> Result<u8, Diagnostic> {
+fn many(file: &Path, profiles: &[OsString]) -> Result<u8, Diagnostic> {
     let unreadable = |error: std::io::Error| {
         Diagnostic::new("input_unreadable", format!("cannot be read: {error}")).file(file)
     };
@@ -203,7 +201,7 @@ fn many(file: &Path) -> Result<u8, Diagnostic> {
     } else {
         Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
     };
-    let reader = Reader::new()?;
+    let reader = Reader::new(profiles)?;
     let mut out = String::new();
     for (number, line) in input.lines().enumerate() {
         let line = line.map_err(unreadable)?;

@@ -1,9 +1,9 @@
 //! The profiles that come with swbox: `profiles/*.toml`, compiled in by `build.rs`.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::model::Profile;
-use super::value::{Anchors, Place};
+use super::value::{Anchors, Place, lies_in};
 use crate::diagnostic::Diagnostic;
 
 /// A profile of `profiles/`.
@@ -35,10 +35,11 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
 }
 
 impl Builtin {
-    /// Whether one of its toolchains holds `directory`.
-    pub fn holds(&self, directory: &Path, anchors: &Anchors<'_>) -> bool {
+    /// Whether one of its toolchains holds one of the `directories`.
+    pub fn holds(&self, directories: &[PathBuf], anchors: &Anchors<'_>) -> bool {
         let mut places = self.toolchains.iter().filter_map(|text| Place::parse(text).ok()?.resolve(anchors));
-        places.any(|place| directory.starts_with(place))
+        !directories.is_empty()
+            && places.any(|place| directories.iter().any(|directory| lies_in(directory, &place)))
     }
 
     /// The profile as data.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Profile;
 use super::resolve::{HostFacts, Task};
-use super::value::Anchors;
+use super::value::{Anchors, lies_in};
 use crate::policy::{Rights, WorkspaceRight};
 
 /// The environment of a command.
@@ -49,6 +49,9 @@ pub(super) fn environment(
             env.insert(name.0.clone().into(), facts.cache.join(&directory.0).into_os_string());
         }
     }
+    // The session's own directory, private and empty inside; elsewhere than in its usual place it would hide something.
+    let runtime = anchors.variable("XDG_RUNTIME_DIR").filter(|path| Path::new(path).starts_with("/run/user"));
+    env.extend(runtime.map(|path| ("XDG_RUNTIME_DIR".into(), path.to_owned())));
     env.insert("HOME".into(), facts.home.clone().into_os_string());
     env.insert("PWD".into(), task.cwd.as_os_str().to_owned());
     env.insert("SHELL".into(), "/bin/bash".into());
@@ -96,7 +99,7 @@ fn search_path(
         if !entry.is_absolute() || entry.components().any(|part| part == std::path::Component::ParentDir) {
             continue;
         }
-        let in_toolchain = executable.iter().any(|place| entry.starts_with(place));
+        let in_toolchain = executable.iter().any(|place| lies_in(entry, place));
         let below = entry.strip_prefix(task.workspace).ok();
         let in_workspace = below.is_some_and(|below| {
             from_workspace && profile.path.workspace.iter().any(|allowed| below == allowed.0)

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::spec::{Limits, Protection, Requirement};
 use super::value::{Below, Place, Size, TimeSpan, VariablePattern, is_variable_name};
+use crate::classify::UserRows;
 use crate::diagnostic::Diagnostic;
 
 /// One profile, or several merged.
@@ -41,6 +42,8 @@ pub struct Profile {
     pub limits: LimitValues,
     /// What is asked of each protection.
     pub protections: BTreeMap<Protection, Requirement>,
+    /// Command rows of the user, for programs that the tables do not know.
+    pub commands: UserRows,
 }
 
 /// When a profile applies by itself.
@@ -158,11 +161,19 @@ impl<'de> Deserialize<'de> for VariableName {
 }
 
 impl Profile {
-    /// Reads a profile file.
+    /// Reads a profile file and checks the examples of its command rows.
     ///
     /// # Errors
-    /// `profile_syntax` with file, line and column.
+    /// `profile_syntax` with file, line and column; what is wrong with a command row.
     pub fn from_toml(text: &str, file: &Path) -> Result<Self, Diagnostic> {
+        let profile = Self::parse(text, file)?;
+        match profile.commands.check().into_iter().next() {
+            Some(problem) => Err(problem.file(file)),
+            None => Ok(profile),
+        }
+    }
+
+    fn parse(text: &str, file: &Path) -> Result<Self, Diagnostic> {
         toml::from_str(text).map_err(|error| {
             let mut problem = Diagnostic::new("profile_syntax", one_line(error.message())).file(file);
             if let Some(span) = error.span() {
@@ -177,6 +188,10 @@ impl Profile {
     /// Puts `later` over `self`: lists grow, named values are replaced.
     pub fn extend(&mut self, later: Self) {
         fn list<T: PartialEq>(into: &mut Vec<T>, from: Vec<T>) {
+            if into.is_empty() {
+                *into = from;
+                return;
+            }
             for item in from {
                 if !into.contains(&item) {
                     into.push(item);
@@ -197,6 +212,7 @@ impl Profile {
             credentials,
             limits,
             protections,
+            commands,
         } = later;
         self.description = description;
         list(&mut self.binds.system, binds.system);
@@ -217,6 +233,7 @@ impl Profile {
         self.credentials.extend(credentials);
         self.protections.extend(protections);
         self.limits.extend(limits);
+        list(&mut self.commands.0, commands.0);
     }
 }
 

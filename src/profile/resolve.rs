@@ -10,7 +10,7 @@ use super::environment::environment;
 use super::gitconfig;
 use super::model::Profile;
 use super::spec::{Bind, Limits, SandboxSpec};
-use super::value::{Anchors, Below, Place};
+use super::value::{Anchors, Below, Place, lies_in};
 use crate::diagnostic::Diagnostic;
 use crate::policy::Rights;
 
@@ -81,7 +81,7 @@ pub fn secret_places(profile: &Profile, anchors: &Anchors<'_>) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
     for path in all.filter_map(|place| place.resolve(anchors)) {
         // A granted file inside a hidden directory cannot be shown by a stub over the directory.
-        if !granted.iter().any(|granted| granted.starts_with(&path)) && !places.contains(&path) {
+        if !granted.iter().any(|granted| lies_in(granted, &path)) {
             places.push(path);
         }
     }
@@ -118,7 +118,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
 
     let mut secrets = facts.secrets.clone();
     for own in &facts.own {
-        if binds.found.iter().any(|bind| own.starts_with(&bind.path)) && !secrets.contains(own) {
+        if binds.found.iter().any(|bind| lies_in(own, &bind.path)) && !secrets.contains(own) {
             secrets.push(own.clone());
         }
     }
@@ -172,14 +172,14 @@ impl Binds<'_> {
         let Some(path) = place.resolve(anchors) else { return };
         // Nothing is ever bound inside the workspace (it is visible by itself), nor HOME or what holds it as a whole
         // unless it is a system directory that a private HOME is mounted over.
-        let everything = path.parent().is_none() || path == anchors.home;
-        if place.is_pattern() || everything || path.starts_with(self.workspace) {
+        let everything = path.as_os_str() == "/" || path.as_os_str() == anchors.home.as_os_str();
+        if place.is_pattern() || everything || lies_in(&path, self.workspace) {
             return;
         }
         let inside =
-            |bind: &Bind| path.starts_with(&bind.path) && bind.exec >= exec && bind.writable >= writable;
+            |bind: &Bind| lies_in(&path, &bind.path) && bind.exec >= exec && bind.writable >= writable;
         // A private HOME hides what a system directory shows below it.
-        let hidden = |bind: &Bind| path.starts_with(anchors.home) && !bind.path.starts_with(anchors.home);
+        let hidden = |bind: &Bind| lies_in(&path, anchors.home) && !lies_in(&bind.path, anchors.home);
         if self.found.iter().any(|bind| inside(bind) && !hidden(bind)) {
             return;
         }
@@ -300,6 +300,7 @@ mod tests {
             ("MISE_X_TOKEN", "x"),
             ("GITHUB_TOKEN", "x"),
             ("TMPDIR", "/nowhere"),
+            ("XDG_RUNTIME_DIR", "/etc"),
         ]);
         let spec = spec(&["base", "rust", "ci"], WorkspaceRight::Read, false, &facts);
         let kept = ["LANG", "LC_ALL", "CARGO_TERM_COLOR"];

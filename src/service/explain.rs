@@ -40,23 +40,23 @@ pub struct Explanation {
 /// Whatever would keep the command from being judged or planned.
 pub fn explain(law: &Law, command: Option<&Command>) -> Result<Explanation, Diagnostic> {
     let mut setting = Setting::new(law)?;
-    let chosen = setting.profile(law)?;
+    setting.complete(law)?;
     let policy = setting.policy()?;
     let of_state = policy.require_state(&setting.state)?;
     let judgement = command.map(|command| setting.judge(&policy, command)).transpose()?;
     let any = anything();
     let reading = judgement.as_ref().map_or(&any, |judgement| &judgement.classification);
     let narrow = command.is_some() && !law.no_narrow;
-    let request = RightsRequest { hosts: &chosen.profile.network.hosts, narrow };
+    let request = RightsRequest { hosts: &setting.chosen.profile.network.hosts, narrow };
     let rights = policy.rights(of_state, reading, request);
     let executes = runs_the_unseen(reading) && of_state.executes();
     let shown = Command::Argv(vec!["true".into()]);
-    let plan = plan(&setting, &chosen.profile, &rights, executes, command.unwrap_or(&shown), None)?;
+    let plan = plan(&setting, &rights, executes, command.unwrap_or(&shown), None)?;
     Ok(Explanation {
         law: setting.shown(of_state),
         instructions: setting.state().instructions.clone(),
         workspace: setting.place.workspace.clone(),
-        profiles: chosen.names,
+        profiles: setting.chosen.names.clone(),
         judgement,
         rights,
         plan,

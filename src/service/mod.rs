@@ -26,7 +26,7 @@ pub use crate::shell::{Span, Trust};
 pub use report::{Judgement, LawShown, Report};
 pub use request::{Command, Law, Run};
 pub use run::{run, run_unjudged};
-pub use setting::{Reader, check, classify};
+pub use setting::{Reader, check};
 pub use workflow::{Listed, Shown, Validated, list_workflows, show_workflow, validate_workflow};
 
 /// The standard stream that the caller had closed, if any.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::host::{user_profiles, variable};
 use super::suggest;
 use crate::diagnostic::Diagnostic;
-use crate::profile::value::Anchors;
+use crate::profile::value::{Anchors, lies_in};
 use crate::profile::{HostFacts, Profile, builtin};
 
 /// Largest profile file.
@@ -42,13 +42,15 @@ pub(super) fn choose(
     if named.is_empty() {
         let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
         // What the caller's PATH finds (a version manager's node, python) is found inside as well.
-        let search = variable(&facts.env, "PATH").map(std::env::split_paths);
-        let search: Vec<PathBuf> = search.into_iter().flatten().collect();
+        let search = variable(&facts.env, "PATH").map(std::env::split_paths).into_iter().flatten();
+        let system = ["/usr", "/bin", "/sbin"].map(Path::new);
+        let search: Vec<PathBuf> =
+            search.filter(|directory| !system.iter().any(|place| lies_in(directory, place))).collect();
         for builtin in builtin::all() {
             let file = builtin.files.iter().any(|file| workspace.join(file).symlink_metadata().is_ok());
             if file
                 || builtin.variables.iter().any(|name| is_on(facts, name))
-                || search.iter().any(|directory| builtin.holds(directory, &anchors))
+                || builtin.holds(&search, &anchors)
             {
                 add(OsStr::new(builtin.name))?;
             }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::request::Command;
-use crate::classify::{self, Classification, Environment};
+use crate::classify::{self, Classification, Environment, UserRows};
 use crate::diagnostic::Diagnostic;
 use crate::shell::{self, Script, Span, Value};
 
@@ -97,9 +97,9 @@ fn of_argv(words: &[OsString]) -> Result<Reading, Diagnostic> {
 }
 
 /// The segments with what each does.
-pub(super) fn classify(reading: &Reading, cwd: &Path, home: &Path) -> Classification {
+pub(super) fn classify(reading: &Reading, cwd: &Path, home: &Path, rows: &UserRows) -> Classification {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let environment = Environment { cwd: text(cwd), home: text(home), ..Environment::default() };
+    let environment = Environment { cwd: text(cwd), home: text(home), rows: rows.clone() };
     classify::classify(&reading.source, &reading.script, &environment)
 }
 

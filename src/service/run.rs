@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::jail::{self, Capture, JailPlan};
 use crate::policy::{Policy, Rights, RightsRequest};
 use crate::profile::value::{Below, Place};
-use crate::profile::{Limits, Profile, StateJail, Task, resolve};
+use crate::profile::{Limits, StateJail, Task, resolve};
 use crate::shell::Trust;
 use crate::workflow::model::JailSettings;
 
@@ -44,7 +44,7 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let mut report = Report {
         workspace: setting.place.workspace.clone(),
         cwd: setting.place.cwd.clone(),
-        profiles: Vec::new(),
+        profiles: setting.chosen.names.clone(),
         rights: None,
         plan: None,
         outcome: None,
@@ -54,16 +54,14 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     if judged && !report.judgement.allowed() {
         return Ok(report);
     }
+    let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
     drop(policy);
-    let chosen = setting.profile(&run.law)?;
-    report.profiles = chosen.names;
-    let policy = setting.policy()?;
-    let rights = rights(&setting, &policy, &report.judgement, &chosen.profile, !run.law.no_narrow)?;
+    setting.complete(&run.law)?;
     let executes = runs_the_unseen(&report.judgement.classification);
-    if executes && !run.dry_run && !chosen.profile.caches.is_empty() {
+    if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {
         host::make_cache(&setting.facts, &setting.place.workspace)?;
     }
-    let plan = plan(&setting, &chosen.profile, &rights, executes, &run.command, run.timeout)?;
+    let plan = plan(&setting, &rights, executes, &run.command, run.timeout)?;
     report.rights = Some(rights);
     if run.dry_run {
         report.plan = Some(plan);
@@ -85,11 +83,10 @@ fn rights(
     setting: &Setting,
     policy: &Policy<'_>,
     judgement: &Judgement,
-    profile: &Profile,
     narrow: bool,
 ) -> Result<Rights, Diagnostic> {
     let law = policy.require_state(&setting.state)?;
-    let request = RightsRequest { hosts: &profile.network.hosts, narrow };
+    let request = RightsRequest { hosts: &setting.chosen.profile.network.hosts, narrow };
     Ok(policy.rights(law, &judgement.classification, request))
 }
 
@@ -99,7 +96,6 @@ fn rights(
 /// A strict protection that this host cannot have, a command without a shell to run it.
 pub(super) fn plan(
     setting: &Setting,
-    profile: &Profile,
     rights: &Rights,
     executes: bool,
     command: &Command,
@@ -119,7 +115,7 @@ pub(super) fn plan(
         state: &of_state,
         timeout,
     };
-    let spec = resolve(profile, &setting.facts, &task);
+    let spec = resolve(&setting.chosen.profile, &setting.facts, &task);
     Ok(jail::plan(&spec, &jail::probe(), &argv(command)?)?.for_state(&setting.state))
 }
 

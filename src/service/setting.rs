@@ -1,7 +1,7 @@
 //! The law that a command is under, gathered once, and the judgement by it.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::host;
@@ -12,10 +12,11 @@ use super::request::{Command, Law};
 use super::suggest;
 use super::workflows;
 use super::workspace::{self, Place};
-use crate::classify::Classification;
+use crate::classify::{Classification, UserRows};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Policy, RuleSet, StateLaw};
 use crate::profile::HostFacts;
+use crate::profile::resolve::check_workspace;
 use crate::workflow::{Machine, State};
 
 /// Workflow, state, workspace and host of a request.
@@ -25,6 +26,7 @@ pub(super) struct Setting {
     pub(super) place: Place,
     pub(super) workflow: workflows::Chosen,
     pub(super) state: String,
+    pub(super) chosen: profiles::Chosen,
 }
 
 impl Setting {
@@ -38,7 +40,14 @@ impl Setting {
         workspace::check_files(&place.workspace, law.workflow.is_some(), !law.profiles.is_empty())?;
         let workflow = workflows::choose(law.workflow.as_deref())?;
         let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
-        Ok(Self { facts, place, workflow, state })
+        let of_state = workflow
+            .loaded
+            .machine
+            .states
+            .get(state.as_str())
+            .and_then(|state| state.jail.profile.as_deref());
+        let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?;
+        Ok(Self { facts, place, workflow, state, chosen })
     }
 
     /// The machine.
@@ -85,7 +94,8 @@ impl Setting {
     pub(super) fn judge(&self, policy: &Policy<'_>, command: &Command) -> Result<Judgement, Diagnostic> {
         let begun = Instant::now();
         let reading = reading::read(command)?;
-        let classification = reading::classify(&reading, &self.place.cwd, &self.facts.home);
+        let rows = &self.chosen.profile.commands;
+        let classification = reading::classify(&reading, &self.place.cwd, &self.facts.home, rows);
         let source = reading.source;
         let law = policy.require_state(&self.state)?;
         let mut evaluation = policy.evaluate(law, &source, &classification);
@@ -109,18 +119,14 @@ impl Setting {
         }
     }
 
-    /// The profile of this workspace and state.
+    /// Gathers what only a command that will run needs: the secrets that exist, the name of the cache.
     ///
     /// # Errors
-    /// A profile that is missing or malformed.
-    pub(super) fn profile(&mut self, law: &Law) -> Result<profiles::Chosen, Diagnostic> {
-        let of_state = self.state().jail.profile.clone();
-        let chosen =
-            profiles::choose(&law.profiles, of_state.as_deref(), &self.place.workspace, &self.facts)?;
-        host::complete(&mut self.facts, &chosen.profile, &self.place.workspace);
+    /// A workspace inside a place of secrets.
+    pub(super) fn complete(&mut self, law: &Law) -> Result<(), Diagnostic> {
+        host::complete(&mut self.facts, &self.chosen.profile, &self.place.workspace);
         // Again: only now is known where secrets are.
-        crate::profile::resolve::check_workspace(&self.place.workspace, &self.facts, law.allow_home)?;
-        Ok(chosen)
+        check_workspace(&self.place.workspace, &self.facts, law.allow_home)
     }
 }
 
@@ -149,18 +155,20 @@ pub fn check(law: &Law, command: &Command) -> Result<Judgement, Diagnostic> {
 #[derive(Debug)]
 pub struct Reader {
     facts: HostFacts,
-    cwd: std::path::PathBuf,
+    cwd: PathBuf,
+    rows: UserRows,
 }
 
 impl Reader {
-    /// A reader for this host and directory.
+    /// A reader for this host and directory, with the command rows of these profiles.
     ///
     /// # Errors
-    /// `no_home`.
-    pub fn new() -> Result<Self, Diagnostic> {
+    /// `no_home`, and a profile that cannot be read.
+    pub fn new(profiles: &[OsString]) -> Result<Self, Diagnostic> {
         let facts = host::facts()?;
         let cwd = std::env::current_dir().unwrap_or_else(|_| facts.home.clone());
-        Ok(Self { facts, cwd })
+        let chosen = profiles::choose(profiles, None, &cwd, &facts)?;
+        Ok(Self { facts, cwd, rows: chosen.profile.commands })
     }
 
     /// How a line is read.
@@ -169,17 +177,9 @@ impl Reader {
     /// A line that bash could not be given.
     pub fn read(&self, line: &OsStr) -> Result<(String, Classification), Diagnostic> {
         let reading = reading::read(&Command::line(line))?;
-        let classification = reading::classify(&reading, &self.cwd, &self.facts.home);
+        let classification = reading::classify(&reading, &self.cwd, &self.facts.home, &self.rows);
         Ok((reading.source, classification))
     }
-}
-
-/// How one line is read.
-///
-/// # Errors
-/// As for [`Reader::read`].
-pub fn classify(line: &OsStr) -> Result<(String, Classification), Diagnostic> {
-    Reader::new()?.read(line)
 }
 
 /// A path as a person would write it, seen from `here`.
