@@ -286,7 +286,6 @@ pub const ROWS: &[Row] = &[
         "mousepad",
         "nedit",
         "acme",
-        "sam",
     ])
     .opaque(Cause::Editor)
     .lenient()

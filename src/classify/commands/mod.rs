@@ -1,12 +1,35 @@
 //! What swbox knows of programs: one file a family, each a `ROWS` table. How to add a row: [`spec`](super::spec).
 
+pub mod archive;
+pub mod build;
 pub mod builtin;
+pub mod check;
+pub mod cloud;
+pub mod container;
+pub mod crypto;
+pub mod database;
 pub mod file;
 pub mod git;
+pub mod infrastructure;
 pub mod interpreter;
+pub mod kubernetes;
 pub mod language;
+pub mod machine;
+pub mod media;
+pub mod misc;
+pub mod network;
+pub mod node;
+pub mod packages;
+pub mod probe;
+pub mod python;
+pub mod remote;
+pub mod rust;
 pub mod search;
+pub mod server;
+pub mod storage;
+pub mod system;
 pub mod text;
+pub mod toolchain;
 pub mod wrapper;
 
 use super::spec::Row;
@@ -21,4 +44,27 @@ pub static FAMILIES: &[&[Row]] = &[
     file::ROWS,
     git::ROWS,
     interpreter::ROWS,
+    archive::ROWS,
+    build::ROWS,
+    toolchain::ROWS,
+    check::ROWS,
+    cloud::ROWS,
+    container::ROWS,
+    crypto::ROWS,
+    database::ROWS,
+    infrastructure::ROWS,
+    kubernetes::ROWS,
+    media::ROWS,
+    misc::ROWS,
+    network::ROWS,
+    probe::ROWS,
+    server::ROWS,
+    node::ROWS,
+    packages::ROWS,
+    python::ROWS,
+    remote::ROWS,
+    rust::ROWS,
+    storage::ROWS,
+    system::ROWS,
+    machine::ROWS,
 ];

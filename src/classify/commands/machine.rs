@@ -1,0 +1,360 @@
+//! The machine around: network settings, kernel, screen, starters of other programs.
+
+use crate::classify::findings::Findings;
+use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileSearch, FileWrite, Network};
+use crate::classify::opacity::Cause;
+use crate::classify::options::{Call, Word};
+use crate::classify::spec::{Role, Row, command, opt};
+
+/// The rows of this family.
+pub const ROWS: &[Row] = &[
+    // The kernel.
+    command(&["sysctl"])
+        .closed()
+        .lenient()
+        .options(&[
+            opt("w", "write").adds(&[FileModify]),
+            opt("p", "load").attached().adds(&[FileModify]),
+            opt("", "system").adds(&[FileModify]),
+            opt("f", "").adds(&[FileModify]),
+        ])
+        .hatch(sysctl),
+    command(&[
+        "modprobe",
+        "insmod",
+        "kmod",
+        "depmod",
+        "dkms",
+        "kexec",
+        "update-initramfs",
+        "dracut",
+        "mkinitcpio",
+        "update-grub",
+        "grub-install",
+        "grub-mkconfig",
+        "efibootmgr",
+        "bpftool",
+        "perf",
+        "auditctl",
+        "ausearch",
+        "setenforce",
+        "setsebool",
+        "semanage",
+        "semodule",
+        "aa-enforce",
+        "aa-complain",
+        "apparmor_parser",
+    ])
+    .opaque(Cause::ExecOption)
+    .lenient()
+    .hatch(kernel),
+    command(&["rmmod"]).lenient(),
+    command(&[
+        "ipcrm",
+        "ipcmk",
+        "swapon",
+        "swapoff",
+        "zramctl",
+        "cpupower",
+        "ethtool",
+        "rfkill",
+        "alternatives",
+        "update-alternatives",
+        "locale-gen",
+        "setxkbmap",
+        "gsettings",
+        "dconf",
+        "pactl",
+        "amixer",
+        "wpctl",
+        "playerctl",
+        "bluetoothctl",
+        "lpstat",
+        "lpr",
+        "lp",
+    ])
+    .lenient(),
+    command(&["cgexec"]).wrapper().switches("").values("g").longs(&["sticky"]).operands(Role::Command),
+    // The network's settings; looking at them talks to nobody.
+    command(&["ip"])
+        .lenient()
+        .values("nflb")
+        .options(&[
+            opt("", "batch").value().opaque(Cause::ScriptFile),
+            opt("b", "").value().opaque(Cause::ScriptFile),
+            opt("n", "netns").value(),
+            opt("f", "family").value(),
+        ])
+        .hatch(ip),
+    command(&[
+        "ss",
+        "netstat",
+        "route",
+        "arp",
+        "ifconfig",
+        "iwconfig",
+        "iwlist",
+        "iw",
+        "ipcalc",
+        "brctl",
+        "bridge",
+        "tc",
+        "ipset",
+        "nmcli",
+        "nmtui",
+        "wpa_cli",
+        "dhclient",
+        "dhcpcd",
+        "ifup",
+        "ifdown",
+        "netplan",
+        "resolvconf",
+        "iwctl",
+    ])
+    .lenient()
+    .hatch(interfaces),
+    command(&[
+        "iptables",
+        "ip6tables",
+        "iptables-save",
+        "iptables-restore",
+        "ip6tables-save",
+        "ip6tables-restore",
+        "nft",
+        "ufw",
+        "firewall-cmd",
+        "fail2ban-client",
+    ])
+    .lenient()
+    .options(&[opt("", "modprobe").value().opaque(Cause::ExecOption), opt("f", "").value()]),
+    command(&[
+        "logger",
+        "wall",
+        "write",
+        "mesg",
+        "notify-send",
+        "zenity",
+        "dialog",
+        "whiptail",
+        "say",
+        "espeak",
+        "espeak-ng",
+        "beep",
+        "tput",
+        "stty",
+        "clear",
+        "reset",
+        "setterm",
+        "tset",
+        "xclip",
+        "xsel",
+        "pbcopy",
+        "pbpaste",
+        "wl-copy",
+        "wl-paste",
+        "xdotool",
+        "wmctrl",
+        "ydotool",
+        "scrot",
+        "maim",
+        "flameshot",
+        "grim",
+        "screencapture",
+        "rofi",
+        "dmenu",
+    ])
+    .lenient()
+    .options(&[opt("f", "file").value()])
+    .hatch(screen),
+    command(&[
+        "openvt",
+        "envdir",
+        "setlock",
+        "Xvfb",
+        "startx",
+        "xinit",
+        "inotifywait",
+        "inotifywatch",
+        "fswatch",
+        "watchexec",
+        "watchman",
+        "pv",
+        "ts",
+        "task-spooler",
+        "op",
+        "bw",
+        "pass",
+        "gopass",
+        "lpass",
+        "secret-tool",
+        "credstash",
+    ])
+    .lenient()
+    .hatch(starter),
+];
+
+/// `sysctl name=value` writes also without `-w`.
+fn sysctl<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if call.operands.iter().any(|word| word.known_prefix().contains('=') || word.is_dynamic()) {
+        findings.add(FileModify, call.name.span());
+    }
+}
+
+/// Modules are code of the kernel; looks are not.
+fn kernel<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
+    match name {
+        "grub-mkconfig" | "update-initramfs" | "dracut" | "mkinitcpio" | "depmod" | "grub-install"
+        | "update-grub" => findings.unknown_path(FileWrite, call.name.span()),
+        "setenforce" | "setsebool" | "semanage" | "auditctl" => findings.add(FileModify, call.name.span()),
+        _ => {}
+    }
+    if name == "perf" {
+        if let Some(at) = call.words.iter().position(|arg| arg.value.literal() == Some("--")) {
+            findings.run(call.words.get(at + 1..).unwrap_or(&[]));
+        }
+        if matches!(call.operand(0), Some("record")) {
+            findings.unknown_path(FileWrite, call.name.span());
+        }
+    }
+}
+
+/// `ip netns exec NS CMD` runs CMD; other verbs than `show`, `list`, `get` change the machine.
+fn ip<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let texts: Vec<&str> = call.operands.iter().map(|word| word.text().unwrap_or("")).collect();
+    let is_netns = texts
+        .first()
+        .is_some_and(|text| !text.is_empty() && "netns".starts_with(text) && text.starts_with("netn"));
+    let is_vrf = texts.first().is_some_and(|text| *text == "vrf");
+    let is_exec = texts.get(1).is_some_and(|text| !text.is_empty() && "exec".starts_with(text));
+    if (is_netns || is_vrf) && is_exec {
+        let name = call.words.iter().position(|arg| arg.value.literal().is_some_and(|text| text == texts[1]));
+        match name.and_then(|at| call.words.get(at + 2..)).filter(|rest| !rest.is_empty()) {
+            Some(rest) => findings.run(rest),
+            None => findings.opaque(Cause::DynamicCode, call.name.span()),
+        }
+        return;
+    }
+    let changes = |text: &&str| {
+        matches!(
+            *text,
+            "add"
+                | "del"
+                | "delete"
+                | "set"
+                | "change"
+                | "replace"
+                | "append"
+                | "flush"
+                | "up"
+                | "down"
+                | "attach"
+                | "prepend"
+        )
+    };
+    if texts.iter().any(changes) {
+        findings.unbounded = true;
+    }
+}
+
+/// `nmcli` scripts, `dhclient -sf SCRIPT`: what they run is told in files.
+fn interfaces<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
+    if matches!(name, "dhclient" | "dhcpcd" | "ifup" | "ifdown" | "netplan") {
+        findings.opaque(Cause::Configuration, call.name.span());
+    }
+    if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-sf" | "-batch" | "-b"))) {
+        findings.opaque(Cause::ScriptFile, call.name.span());
+    }
+}
+
+/// Programs that read or write a file on the side.
+fn screen<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
+    match name {
+        "scrot" | "maim" | "flameshot" | "grim" | "screencapture" | "xwd" | "ksnip" => {
+            findings.unknown_path(FileWrite, call.name.span())
+        }
+        "rofi" | "dmenu_run" | "i3-msg" | "swaymsg" | "hyprctl" | "xdotool" | "ydotool" => {
+            findings.opaque(Cause::ExecOption, call.name.span())
+        }
+        "espeak" | "espeak-ng" | "say"
+            if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-w" | "-o"))) =>
+        {
+            findings.unknown_path(FileWrite, call.name.span());
+        }
+        _ => {}
+    }
+    if let Some(file) = call.value("f")
+        && matches!(name, "logger" | "espeak" | "espeak-ng" | "say")
+    {
+        findings.role(Role::Read, file);
+    }
+}
+
+/// Programs that start others, or hand secrets to them; pure meters are told apart.
+fn starter<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
+    let span = call.name.span();
+    match name {
+        "pv" | "progress" | "ts" => {
+            for word in call.operands.iter().filter(|_| name == "pv") {
+                findings.role(Role::Read, *word);
+            }
+        }
+        "inotifywait" | "inotifywatch" | "fswatch" => findings.add(FileSearch, span),
+        "op" | "bw" | "lpass" | "security" | "secret-tool" | "pass" | "gopass" | "keepassxc-cli"
+        | "credstash" => {
+            findings.add(FileRead, span);
+            if matches!(name, "op" | "bw" | "lpass" | "credstash") {
+                findings.add(Network, span);
+            }
+            match call.operands.iter().take(3).find_map(|word| {
+                word.text().filter(|text| {
+                    matches!(
+                        *text,
+                        "delete"
+                            | "rm"
+                            | "remove"
+                            | "run"
+                            | "insert"
+                            | "generate"
+                            | "edit"
+                            | "git"
+                            | "create"
+                            | "set"
+                            | "add"
+                    )
+                })
+            }) {
+                Some("delete" | "rm" | "remove") => findings.add(Destructive, span),
+                Some("run" | "git" | "edit") => findings.opaque(Cause::ExecOption, span),
+                Some(_) => findings.add(FileModify, span),
+                None => {}
+            }
+        }
+        "xvfb-run" | "entr" | "watchexec" | "envdir" | "setlock" | "daemonize" => {
+            // The command stands behind options whose arity is not told here.
+            findings.opaque(Cause::ExecOption, span);
+            let skip = usize::from(matches!(name, "envdir" | "setlock"));
+            if let Some(rest) = call.words.get(call.first_operand + skip..).filter(|rest| !rest.is_empty()) {
+                findings.run(rest);
+            }
+        }
+        _ => findings.opaque(Cause::ExecOption, span),
+    }
+    let dashes = call.words.iter().position(|arg| arg.value.literal() == Some("--"));
+    if findings.inner.is_empty()
+        && let Some(rest) = dashes.and_then(|at| call.words.get(at + 1..)).filter(|rest| !rest.is_empty())
+    {
+        findings.run(rest);
+    }
+    let expects =
+        call.words.windows(2).filter(|pair| name == "expect" && pair[0].value.literal() == Some("-c"));
+    for pair in expects {
+        if let Some(text) = pair[1].value.literal().and_then(|text| text.trim_start().strip_prefix("spawn "))
+        {
+            findings.shell_text(text.to_owned(), Word::whole(&pair[1]).span());
+        }
+    }
+}
