@@ -174,10 +174,29 @@ fn option<'a>(given: &Given<'a>, call: &Call<'a>, findings: &mut Findings<'a>) {
     if option.takes == Takes::Rest {
         let rest = &call.words[given.index + 1..];
         let end = rest.iter().position(|arg| arg.value.literal() == Some(";")).unwrap_or(rest.len());
-        findings.run(&rest[..end]);
+        findings.run_owned(for_each_name(&rest[..end]));
     } else if option.role != Role::Text {
         findings.role(option.role, value);
     }
+}
+
+/// The command that is run for each name found: the name stands at `{}` (`{/}`, `{.}` …), else behind it.
+fn for_each_name(words: &[Arg]) -> Vec<Arg> {
+    const MARKS: [&str; 5] = ["{}", "{/}", "{//}", "{.}", "{/.}"];
+    let mark_in = |arg: &Arg| {
+        let text = arg.value.literal()?;
+        MARKS.into_iter().find(|mark| text.contains(mark))
+    };
+    let mut argv: Vec<Arg> = words
+        .iter()
+        .map(|arg| mark_in(arg).map_or_else(|| arg.clone(), |mark| options::with_unknown(arg, mark)))
+        .collect();
+    if words.iter().all(|arg| mark_in(arg).is_none()) {
+        argv.extend(
+            words.last().map(|last| Arg { value: Value::Unknown { splits: false }, span: last.span }),
+        );
+    }
+    argv
 }
 
 /// What an unlisted option means; true when one was given.
@@ -224,7 +243,9 @@ fn operands_of<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         match role {
             Role::Text => {}
             Role::Command => {
-                findings.run(&call.words[position(call, *word)..]);
+                let argv = &call.words[position(call, *word)..];
+                let skip = usize::from(argv[0].value.literal() == Some("--"));
+                findings.run(&argv[skip.min(argv.len() - 1)..]);
                 return;
             }
             Role::Line => {
@@ -245,16 +266,16 @@ fn line<'a>(words: &[Word<'a>], findings: &mut Findings<'a>) {
     }
     let mut text = String::new();
     let mut span = first.span();
+    let mut is_known = true;
     for word in words {
-        let Some(part) = word.text() else {
-            findings.opaque(Cause::DynamicCode, word.span());
-            return;
-        };
         if !text.is_empty() {
             text.push(' ');
         }
-        text.push_str(part);
+        is_known &= word.append_code(&findings.place.home, &mut text);
         span = Span::new(span.start.min(word.span().start), span.end.max(word.span().end));
+    }
+    if !is_known {
+        findings.opaque(Cause::DynamicCode, span);
     }
     findings.shell_text(text, span);
 }

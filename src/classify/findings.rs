@@ -175,15 +175,17 @@ impl<'a> Findings<'a> {
         self.inner.push(Inner::Argv(Cow::Owned(argv)));
     }
 
-    /// Runs a word as shell text.
+    /// Runs a word as shell text. What is unknown in it stands as `"$1"`, and the segment is opaque.
     pub fn shell(&mut self, word: Word<'a>) {
-        match word.text() {
-            Some(text) => self.inner.push(Inner::Text(Cow::Borrowed(text), word.span())),
-            None => match word.with_home(&self.place.home) {
-                Some(text) => self.inner.push(Inner::Text(Cow::Owned(text), word.span())),
-                None => self.opaque(Cause::DynamicCode, word.span()),
-            },
+        if let Some(text) = word.text() {
+            self.inner.push(Inner::Text(Cow::Borrowed(text), word.span()));
+            return;
         }
+        let mut text = String::new();
+        if !word.append_code(&self.place.home, &mut text) {
+            self.opaque(Cause::DynamicCode, word.span());
+        }
+        self.shell_text(text, word.span());
     }
 
     /// Runs shell text that was put together.

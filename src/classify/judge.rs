@@ -427,10 +427,15 @@ impl<'e> Judge<'e> {
 
 /// The name to look up: the word itself, or the base of a path into a system directory.
 fn program_name(name: &str) -> Option<&str> {
-    match name.rsplit_once('/') {
-        None => Some(name),
-        Some((directory, base)) => SYSTEM_DIRECTORIES.contains(&directory).then_some(base),
+    let Some((directory, base)) = name.rsplit_once('/') else { return Some(name) };
+    if SYSTEM_DIRECTORIES.contains(&directory) {
+        return Some(base);
     }
+    let is_roundabout = name.starts_with('/')
+        && (name.starts_with("//") || directory.contains("//") || directory.contains("/."));
+    let place = Place { cwd: None, home: String::new() };
+    let plain = if is_roundabout { place.resolve(directory) } else { None };
+    plain.is_some_and(|directory| SYSTEM_DIRECTORIES.contains(&&*directory)).then_some(base)
 }
 
 /// A word as rules see it: what is not known is a character that no rule can match.

@@ -62,18 +62,29 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// The text with `home` for HOME, when nothing else is unknown.
-    pub fn with_home(self, home: &str) -> Option<String> {
-        let Value::Partial(pieces) = &self.arg.value else { return self.text().map(str::to_owned) };
-        let mut whole = String::new();
-        for piece in pieces {
+    /// Appends the text as code for a shell: `home` for HOME, `"$1"` for what is unknown. False when something was unknown.
+    pub fn append_code(self, home: &str, code: &mut String) -> bool {
+        let pieces = match &self.arg.value {
+            Value::Literal(text) => {
+                code.push_str(text.get(self.skip..).unwrap_or(""));
+                return true;
+            }
+            Value::Partial(pieces) => &pieces[..],
+            Value::Unknown { .. } => &[Piece::Unknown { splits: true }],
+        };
+        let mut is_known = true;
+        for (index, piece) in pieces.iter().enumerate() {
+            let skip = if index == 0 { self.skip } else { 0 };
             match piece {
-                Piece::Known(text) => whole.push_str(text),
-                Piece::Home => whole.push_str(home),
-                Piece::Glob(_) | Piece::Unknown { .. } => return None,
+                Piece::Known(text) | Piece::Glob(text) => code.push_str(text.get(skip..).unwrap_or("")),
+                Piece::Home => code.push_str(home),
+                Piece::Unknown { .. } => {
+                    code.push_str("\"$1\"");
+                    is_known = false;
+                }
             }
         }
-        whole.get(self.skip..).map(str::to_owned)
+        is_known
     }
 
     /// Whether the word may become several words or none.
@@ -99,6 +110,25 @@ impl<'a> Word<'a> {
     pub const fn arg(self) -> &'a Arg {
         self.arg
     }
+}
+
+/// `arg` with `mark` standing for text that only run time will tell.
+pub fn with_unknown(arg: &Arg, mark: &str) -> Arg {
+    let Some(text) = arg.value.literal() else { return arg.clone() };
+    if !text.contains(mark) {
+        return arg.clone();
+    }
+    let mut pieces = Vec::new();
+    for (index, part) in text.split(mark).enumerate() {
+        if index > 0 {
+            pieces.push(Piece::Unknown { splits: false });
+        }
+        if !part.is_empty() {
+            pieces.push(Piece::Known(part.to_owned()));
+        }
+    }
+    let value = if pieces.len() == 1 { Value::Unknown { splits: false } } else { Value::Partial(pieces) };
+    Arg { value, span: arg.span }
 }
 
 /// An option with an effect, as given.

@@ -73,7 +73,7 @@ pub const ROWS: &[Row] = &[
         opt("s", ""),
     ]),
     command(&["eval"]).effect_free().wrapper().no_info().operands(Role::Line),
-    command(&["source", "."]).wrapper().no_info().first(&[Role::Exec]).opaque(Cause::ScriptFile),
+    command(&["source", "."]).wrapper().no_info().opaque(Cause::ScriptFile).hatch(source),
     command(&["exec"]).effect_free().wrapper().no_info().switches("cl").values("a").operands(Role::Command),
     command(&["command"]).effect_free().wrapper().switches("p").options(&[opt("vV", "")]).hatch(command_word),
     command(&["builtin"]).effect_free().wrapper().operands(Role::Command),
@@ -160,6 +160,18 @@ fn hash<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 /// `trap - EXIT` and `trap '' INT` run nothing.
 fn trap<'a>(_: &Call<'a>, findings: &mut Findings<'a>) {
     findings.inner.retain(|inner| !matches!(inner, crate::classify::findings::Inner::Text(text, _) if matches!(&**text, "-" | "")));
+}
+
+/// `source /dev/stdin` runs what it is fed.
+fn source<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    match call.operand(0) {
+        Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => findings.reads_stdin = true,
+        _ => {
+            if let Some(script) = call.operands.first() {
+                findings.role(Role::Read, *script);
+            }
+        }
+    }
 }
 
 /// `command -v NAME` only looks; else the rest is run.

@@ -3,9 +3,9 @@
 use crate::classify::findings::Findings;
 use crate::classify::op::OpClass;
 use crate::classify::opacity::Cause;
-use crate::classify::options::{Call, Word};
+use crate::classify::options::{Call, Word, with_unknown};
 use crate::classify::spec::Role;
-use crate::shell::{Arg, Piece, Value};
+use crate::shell::Arg;
 
 /// Tests and actions without argument.
 const PLAIN: &[&str] = &[
@@ -130,7 +130,8 @@ pub fn judge<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             "-delete" => findings.add(OpClass::Destructive, word.span()),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let end = end_of_command(&words[index..]);
-                let argv: Vec<Arg> = words[index..index + end].iter().map(with_found_name).collect();
+                let argv: Vec<Arg> =
+                    words[index..index + end].iter().map(|arg| with_unknown(arg, "{}")).collect();
                 if argv.is_empty() {
                     findings.opaque(Cause::ExecOption, word.span());
                 } else {
@@ -167,24 +168,4 @@ fn end_of_command(words: &[Arg]) -> usize {
         }
     }
     words.len()
-}
-
-/// `{}` stands for a name that only run time will tell.
-pub fn with_found_name(arg: &Arg) -> Arg {
-    match arg.value.literal().and_then(|text| text.split_once("{}")) {
-        None => arg.clone(),
-        Some((before, after)) => {
-            let mut pieces = Vec::new();
-            if !before.is_empty() {
-                pieces.push(Piece::Known(before.to_owned()));
-            }
-            pieces.push(Piece::Unknown { splits: false });
-            if !after.is_empty() {
-                pieces.push(Piece::Known(after.to_owned()));
-            }
-            let value =
-                if pieces.len() == 1 { Value::Unknown { splits: false } } else { Value::Partial(pieces) };
-            Arg { value, span: arg.span }
-        }
-    }
 }

@@ -4,9 +4,9 @@ use crate::classify::evaluate::assignment_name;
 use crate::classify::findings::Findings;
 use crate::classify::op::OpClass;
 use crate::classify::opacity::Cause;
-use crate::classify::options::{Call, Word};
+use crate::classify::options::{Call, Word, with_unknown};
 use crate::classify::spec::Role;
-use crate::shell::{Arg, Piece, Value};
+use crate::shell::{Arg, Value};
 
 /// `sudo -i`, `doas -s`: without a command a shell that reads its standard input.
 pub fn interactive<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
@@ -25,15 +25,13 @@ pub fn env<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         call.first_operand + call.words[call.first_operand..].iter().take_while(is_assignment).count();
     let rest = &call.words[start..];
     if let Some(split) = call.value("split-string") {
-        let mut text = String::from("env ");
+        let mut text = String::from("env");
         let words = std::iter::once(split).chain(call.words[call.first_operand..].iter().map(Word::whole));
         for word in words {
-            let Some(part) = word.text() else {
-                findings.opaque(Cause::DynamicCode, word.span());
-                return;
-            };
-            text.push_str(part);
             text.push(' ');
+            if !word.append_code(&findings.place.home, &mut text) {
+                findings.opaque(Cause::DynamicCode, word.span());
+            }
         }
         findings.shell_text(text, split.span());
         return;
@@ -84,6 +82,7 @@ pub fn flock<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     match rest {
         [] => {}
         [flag, text, ..] if matches!(flag.text(), Some("-c" | "--command")) => findings.shell(*text),
+        [dashes, _, ..] if dashes.text() == Some("--") => findings.run(&call.words[call.first_operand + 2..]),
         _ => findings.run(&call.words[call.first_operand + 1..]),
     }
     let is_descriptor = lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -163,25 +162,6 @@ pub fn xargs<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     findings.run_owned(argv);
 }
 
-/// `arg` with `mark` standing for text that only run time will tell.
-fn with_unknown(arg: &Arg, mark: &str) -> Arg {
-    let Some(text) = arg.value.literal() else { return arg.clone() };
-    if !text.contains(mark) {
-        return arg.clone();
-    }
-    let mut pieces = Vec::new();
-    for (index, part) in text.split(mark).enumerate() {
-        if index > 0 {
-            pieces.push(Piece::Unknown { splits: false });
-        }
-        if !part.is_empty() {
-            pieces.push(Piece::Known(part.to_owned()));
-        }
-    }
-    let value = if pieces.len() == 1 { Value::Unknown { splits: false } } else { Value::Partial(pieces) };
-    Arg { value, span: arg.span }
-}
-
 /// `parallel CMD… ::: ARGS`: the words are shell text with the replacement strings in it.
 pub fn parallel<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     for given in call.all("sshlogin") {
@@ -204,11 +184,9 @@ pub fn parallel<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
     let mut text = String::new();
     for arg in template {
-        let Some(part) = arg.value.literal() else {
+        if !Word::whole(arg).append_code(&findings.place.home, &mut text) {
             findings.opaque(Cause::DynamicCode, arg.span);
-            return;
-        };
-        text.push_str(part);
+        }
         text.push(' ');
     }
     let marks = ["{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"];
