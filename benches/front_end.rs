@@ -1,4 +1,5 @@
-//! Time of the front end per command, over real agent commands: `cargo bench --bench front_end`.
+//! Time per command, over real agent commands: the front end alone, all of classification (parse and catastrophe check
+//! included), and the catastrophe check alone: `cargo bench --bench front_end`.
 //!
 //! The best of several rounds is taken for each command, so that other load on the machine counts little.
 
@@ -6,6 +7,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use swbox::classify::{Environment, catastrophe, classify_line};
 use swbox::shell::parse;
 
 const ROUNDS: usize = 15;
@@ -22,16 +24,26 @@ fn main() {
             .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
             .filter_map(|entry| entry["cmd"].as_str().map(str::to_owned))
             .collect();
-        report(name, &commands);
+        let environment =
+            Environment { cwd: "/work/project".into(), home: "/home/dev".into(), ..Environment::default() };
+        report("front_end", name, &commands, |source| {
+            black_box(parse(source));
+        });
+        report("classify", name, &commands, |source| {
+            black_box(classify_line(source, &environment));
+        });
+        report("catastrophe", name, &commands, |source| {
+            black_box(catastrophe::find(source));
+        });
     }
 }
 
-fn report(name: &str, commands: &[String]) {
+fn report(what: &str, name: &str, commands: &[String], run: impl Fn(&str)) {
     let mut best = vec![f64::MAX; commands.len()];
     for _ in 0..ROUNDS {
         for (time, source) in best.iter_mut().zip(commands) {
             let start = Instant::now();
-            black_box(parse(black_box(source)));
+            run(black_box(source));
             *time = time.min(start.elapsed().as_secs_f64() * 1e6);
         }
     }
@@ -42,7 +54,7 @@ fn report(name: &str, commands: &[String]) {
         best[index]
     };
     println!(
-        "front_end {name}: {} commands, p50 {:.1} us, p99 {:.1} us, max {:.1} us",
+        "{what} {name}: {} commands, p50 {:.1} us, p99 {:.1} us, max {:.1} us",
         best.len(),
         at(0.5),
         at(0.99),

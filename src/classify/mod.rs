@@ -87,6 +87,21 @@ pub struct ClassifiedSegment {
     pub span: Span,
 }
 
+impl ClassifiedSegment {
+    fn covers(&self, span: Span) -> bool {
+        self.span.start <= span.start && span.end <= self.span.end
+    }
+
+    /// Makes it opaque: nothing that rests on sight holds any more.
+    fn hide(&mut self, opacity: &Opacity) {
+        self.opaque.get_or_insert_with(|| opacity.clone());
+        self.closed = false;
+        self.pure = false;
+        self.stdin_filter = false;
+        self.effect_free = false;
+    }
+}
+
 /// The five shapes that nothing overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catastrophe {
@@ -121,7 +136,7 @@ pub fn classify(source: &str, script: &Script, environment: &Environment) -> Cla
     let place = Place { cwd: Some(environment.cwd.clone()), home: environment.home.clone() };
     let mut judge = Judge::new(&environment.rows, place);
     judge.script(script);
-    let segments = judge.segments;
+    let mut segments = judge.segments;
     let mut classes = segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
     if classes.is_empty() {
         classes = classes.with(OpClass::Passthrough);
@@ -131,6 +146,11 @@ pub fn classify(source: &str, script: &Script, environment: &Environment) -> Cla
         reason: "the line has text that bash evaluates as code".to_owned(),
         span,
     });
+    if let Some(hidden) = &hidden {
+        for segment in segments.iter_mut().filter(|segment| segment.covers(hidden.span)) {
+            segment.hide(hidden);
+        }
+    }
     let opaque = segments.iter().find_map(|segment| segment.opaque.clone()).or(hidden);
     Classification {
         classes,
