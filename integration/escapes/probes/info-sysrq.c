@@ -1,0 +1,11 @@
+/* @id: info-sysrq
+ * @family: information
+ * @capability: open sysrq-trigger for writing (nothing written)
+ * @forbids: it opens
+ * @policy: hardening
+ * @verify: self
+ * @expect: A=contained B=contained C=contained
+ * @kind: surface
+ */
+#include "probe.h"
+int main(void) { const char *k[] = { "/proc/sysrq-trigger", 0 }; int e = ENOENT; for (int i = 0; k[i]; i++) { int fd = open(k[i], O_WRONLY | O_NONBLOCK | O_NOCTTY); if (fd >= 0) escaped("%s opened", k[i]); e = errno; } errno = e; denied("open"); }

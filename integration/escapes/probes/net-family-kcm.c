@@ -1,0 +1,11 @@
+/* @id: net-family-kcm
+ * @family: network
+ * @capability: socket(41, SOCK_DGRAM, 0)
+ * @forbids: a socket that the filter did not think of
+ * @policy: no-net
+ * @verify: self
+ * @expect: A=contained B=contained C=contained
+ * @kind: surface
+ */
+#include "probe.h"
+int main(void) { int s = socket(41, SOCK_DGRAM, 0); if (s < 0) denied("socket"); escaped("socket made"); }

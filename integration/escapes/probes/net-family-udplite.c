@@ -1,0 +1,11 @@
+/* @id: net-family-udplite
+ * @family: network
+ * @capability: socket(AF_INET, SOCK_DGRAM, 136)
+ * @forbids: a socket that the filter did not think of
+ * @policy: no-net
+ * @verify: self
+ * @expect: A=contained B=contained C=contained
+ * @kind: surface
+ */
+#include "probe.h"
+int main(void) { int s = socket(AF_INET, SOCK_DGRAM, 136); if (s < 0) denied("socket"); escaped("socket made"); }

@@ -1,0 +1,11 @@
+/* @id: net-unix-dgram
+ * @family: network
+ * @capability: path unix socket, datagram
+ * @forbids: bytes reach an outside path socket
+ * @policy: no-net
+ * @verify: net
+ * @expect: A=contained B=contained C=contained
+ * @kind: effect
+ */
+#include "probe.h"
+int main(void) { int s = socket(AF_UNIX, SOCK_DGRAM, 0); if (s < 0) denied("socket"); struct sockaddr_un a = { AF_UNIX }; strcpy(a.sun_path, env("UDG")); if (sendto(s, env("NETTOK"), strlen(env("NETTOK")), 0, (void *)&a, sizeof a) < 0) denied("sendto"); escaped("sent"); }
