@@ -30,6 +30,21 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/dev/stdout", "/proc/self/fd/1"),
 ];
 
+/// Files of `/proc` that tell of the host, not of the command: the names of the user's keys.
+const PROC_HIDDEN: [&str; 2] = ["/proc/key-users", "/proc/keys"];
+
+/// Files of `/proc` that only their owner, uid 0, may read: root inside is that owner whatever the map says.
+const PROC_HIDDEN_FROM_ROOT: [&str; 8] = [
+    "/proc/kmsg",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/pagetypeinfo",
+    "/proc/slabinfo",
+    "/proc/timer_list",
+    "/proc/vmallocinfo",
+];
+
 /// Private directories that every command gets, with their modes.
 const PRIVATE: [(&str, u32); 3] = [("/dev/shm", 0o1777), ("/tmp", 0o1777), ("/var/tmp", 0o1777)];
 
@@ -125,7 +140,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         cwd: spec.cwd.clone(),
         workspace: spec.workspace.clone(),
         namespaces: Namespaces { user: mounts, pid: shape == Shape::Full, net: mounts && loopback },
-        steps: if mounts { steps(spec, shape, view, egress.is_some()) } else { Vec::new() },
+        steps: if mounts { steps(spec, host, shape, view, egress.is_some()) } else { Vec::new() },
         landlock: landlock(spec, host.landlock_abi, view, mounts),
         filter: FilterSpec {
             sockets,
@@ -170,7 +185,7 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
 }
 
 /// The steps that build the root, parents before what lies below them.
-fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step> {
+fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool) -> Vec<Step> {
     let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
     for (path, mode) in private_directories(spec) {
         tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
@@ -207,6 +222,8 @@ fn steps(spec: &SandboxSpec, shape: Shape, view: View, egress: bool) -> Vec<Step
     if view == View::Writable {
         steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
     }
+    let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(|_| host.uid == 0));
+    steps.extend(hidden.map(|path| Step::Secret { path: path.into() }));
     steps.extend(spec.secrets.iter().map(|path| Step::Secret { path: path.clone() }));
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
