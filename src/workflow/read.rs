@@ -254,16 +254,19 @@ impl Reader {
 
     /// Names are shown to people: no control characters, not empty.
     fn name(&mut self, name: &str, path: &Path) {
-        if name.is_empty() || name.chars().any(is_unshowable) {
+        if name.is_empty() || is_unshowable(name) {
             self.error("odd_name", path, "a name must not be empty nor hold control or bidi characters");
         }
     }
 }
 
-/// Characters that a terminal acts on instead of showing them.
-fn is_unshowable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Whether a terminal would act on part of a name instead of showing it.
+pub(super) fn is_unshowable(name: &str) -> bool {
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    name.chars().any(acts)
 }
 
 /// Levenshtein distance, for "did you mean".

@@ -283,10 +283,25 @@ fn faults_of_structure_have_code_path_and_help() {
         ),
         (
             around(go, "\"rules\": [{\"prefix\": \" \", \"decision\": \"forbid\"}],"),
-            "empty_prefix",
+            "odd_name",
             "rules[0].prefix",
         ),
         (around(go, "\"rules\": [{\"prefix\": \"git push\"}],"), "missing_key", "rules[0]"),
+        (
+            around("{\"on\": {\"GO\": \"done\"}, \"allowed_tools\": [\"\"]}", ""),
+            "odd_name",
+            "states.a.allowed_tools[0]",
+        ),
+        (
+            around("{\"on\": {\"GO\": \"done\"}, \"allowed_tools\": [\"x\\u0007\"]}", ""),
+            "odd_name",
+            "states.a.allowed_tools[0]",
+        ),
+        (
+            around("{\"on\": {\"GO\": \"done\"}, \"allowed_commands\": [\"x\\u202e\"]}", ""),
+            "odd_name",
+            "states.a.allowed_commands[0]",
+        ),
         (around(go, "\"tool_levels\": {\"x\": 5},"), "out_of_range", "tool_levels.x"),
         (
             around("{\"on\": {\"GO\": \"done\"}, \"jail\": {\"limits\": {\"timeout\": \"soon\"}}}", ""),

@@ -2,7 +2,7 @@
 
 use super::super::finding::Finding;
 use super::super::model::{Conditions, Fork, GuardSource, Machine, State, StateKind, Target, Transition};
-use super::super::read::distance;
+use super::super::read::{distance, is_unshowable};
 use super::super::span::Path;
 use super::super::tool::{Family, Meaning, TOOLS, meaning};
 
@@ -39,6 +39,7 @@ impl Check<'_> {
     fn whole(&mut self) {
         let machine = self.machine;
         let root = Path::root();
+        self.showable(&root.key("id"), &machine.id);
         if machine.states.is_empty() {
             self.error("no_states", root.key("states"), "there is no state".into(), None);
             return;
@@ -71,14 +72,14 @@ impl Check<'_> {
             }
         }
         for (at, rule) in machine.rules.iter().enumerate() {
-            if rule.prefix.trim().is_empty() {
-                let path = root.key("rules").index(at).key("prefix");
-                self.error("empty_prefix", path, "an empty prefix matches everything".into(), None);
-            }
+            self.showable(&root.key("rules").index(at).key("prefix"), &rule.prefix);
         }
-        for name in machine.tool_levels.keys().filter(|name| name.trim().is_empty()) {
-            let path = root.key("tool_levels").key(name);
-            self.error("empty_tool", path, "a tool needs a name".into(), None);
+    }
+
+    fn showable(&mut self, path: &Path, name: &str) {
+        if name.trim().is_empty() || is_unshowable(name) {
+            let message = "a name must not be empty nor hold control or bidi characters";
+            self.error("odd_name", path.clone(), message.into(), None);
         }
     }
 
@@ -214,10 +215,7 @@ impl Check<'_> {
     }
 
     fn tool(&mut self, path: &Path, name: &str) {
-        if name.trim().is_empty() {
-            self.error("empty_tool", path.clone(), "a tool needs a name".into(), None);
-            return;
-        }
+        self.showable(path, name);
         let qualified = super::super::tool::qualified(name).is_some();
         if meaning(name) != Meaning::Unknown || qualified || self.machine.tool_levels.contains_key(name) {
             return;
@@ -258,6 +256,9 @@ impl Check<'_> {
             );
         }
         for (index, entry) in entries.iter().enumerate() {
+            if is_unshowable(entry) {
+                self.showable(&at.index(index), entry);
+            }
             let words = shell_words::split(entry);
             let odd =
                 words.as_ref().map_or(true, Vec::is_empty) || entry.contains(['|', ';', '&', '\n', '`']);
