@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Nesting beyond which a document is refused.
 pub const MAX_DEPTH: usize = 64;
@@ -67,42 +68,63 @@ pub enum Step {
     Index(usize),
 }
 
-/// A path from the root of a document, shown as `states.planning.on.DONE` or `guards["a.b"][0]`.
+/// A path from the root of a document, shown as `states.planning.on.DONE` or `guards["a.b"][0]`. A longer path shares
+/// its beginning: one is made for each key that is read, and hardly any is ever shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Path(Vec<Step>);
+pub struct Path(Option<Arc<Link>>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Link {
+    before: Path,
+    step: Step,
+}
 
 impl Path {
     /// The root.
     pub const fn root() -> Self {
-        Self(Vec::new())
+        Self(None)
+    }
+
+    /// One step further.
+    #[must_use]
+    pub fn step(&self, step: Step) -> Self {
+        Self(Some(Arc::new(Link { before: self.clone(), step })))
     }
 
     /// One key further.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        let mut steps = self.0.clone();
-        steps.push(Step::Key(key.to_owned()));
-        Self(steps)
+        self.step(Step::Key(key.to_owned()))
     }
 
     /// One index further.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        let mut steps = self.0.clone();
-        steps.push(Step::Index(index));
-        Self(steps)
+        self.step(Step::Index(index))
     }
 
     /// The path `outer` with this one behind it.
     #[must_use]
     pub fn under(&self, outer: &Self) -> Self {
-        Self(outer.0.iter().chain(&self.0).cloned().collect())
+        self.steps().into_iter().fold(outer.clone(), |path, step| path.step(step.clone()))
+    }
+
+    /// Its steps from the root on.
+    fn steps(&self) -> Vec<&Step> {
+        let mut steps = Vec::new();
+        let mut rest = &self.0;
+        while let Some(link) = rest {
+            steps.push(&link.step);
+            rest = &link.before.0;
+        }
+        steps.reverse();
+        steps
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, step) in self.0.iter().enumerate() {
+        for (position, step) in self.steps().into_iter().enumerate() {
             match step {
                 Step::Index(index) => write!(f, "[{index}]")?,
                 Step::Key(key) if is_plain(key) => {
@@ -133,7 +155,7 @@ impl Node {
         let mut node = self;
         let mut range = self.range.start..self.range.start;
         let mut found = Path::root();
-        for step in &path.0 {
+        for step in path.steps() {
             let next = match step {
                 Step::Key(key) => node.get(key).map(|member| (&member.value, member.key_range.clone())),
                 Step::Index(index) => match &node.kind {
@@ -143,7 +165,7 @@ impl Node {
             };
             let Some((value, place)) = next else { break };
             (node, range) = (value, place);
-            found.0.push(step.clone());
+            found = found.step(step.clone());
         }
         (range, found)
     }

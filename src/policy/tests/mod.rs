@@ -8,6 +8,7 @@ use crate::workflow::{Loaded, builtin::builtin, load};
 mod commands;
 mod lines;
 mod properties;
+mod real;
 mod rights;
 mod rules;
 mod tools;
