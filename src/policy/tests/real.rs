@@ -28,7 +28,7 @@ fn refusals_in_planning_name_class_right_and_event() {
         assert_eq!(answer.hint.map(|hint| hint.path[0].event.clone()).as_deref(), event, "{text}");
     }
     let message = &evaluate("bugfix", "planning", "cat > config.yml").reasons[0].message;
-    assert_eq!(message, "`cat > config.yml` writes a file (FileWrite: config.yml)");
+    assert_eq!(message, "`cat > config.yml` writes a file (FileWrite: /work/project/config.yml)");
 }
 
 #[test]
