@@ -12,9 +12,9 @@ use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::git::Layout;
-use super::plan::JailPlan;
+use super::plan::{JailPlan, LandlockPlan};
 use super::report::{At, Message, SetupError, Stage, now};
-use super::{egress, landlock, limits, mount, namespace};
+use super::{egress, landlock, limits, mount, namespace, orphans};
 use crate::sys::process::{Command, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing};
 use crate::sys::signal::{self, Set};
 
@@ -24,12 +24,18 @@ pub(super) const FORWARD: i32 = 40;
 /// Added to the value of a [`FORWARD`] that is meant for every process inside.
 pub(super) const BROADCAST: i32 = 0x100;
 
+/// What tells the first process that the launcher is gone, where its end would not end the others: a signal that
+/// nobody sends to process groups.
+const LAUNCHER_GONE: Signal = Signal::POWER;
+
 /// Everything the first process inside needs, laid out by the launcher before the clone.
 pub(super) struct Inside<'a> {
     /// The steps.
     pub(super) plan: &'a JailPlan,
     /// How git directories are held.
     pub(super) layout: &'a Layout,
+    /// The Landlock domain with what was found out at launch.
+    pub(super) domain: &'a LandlockPlan,
     /// What to execute.
     pub(super) command: &'a Command,
     /// The seccomp program.
@@ -69,6 +75,9 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
     set_name(c"swbox-init");
     fresh_session_keyring();
     let umask = rustix::process::umask(Mode::empty());
+    if !plan.namespaces.pid {
+        orphans::adopt().at(Stage::Parent, &"child subreaper")?;
+    }
     if plan.namespaces.user {
         namespace::map_ids(inside.ids.0, inside.ids.1).at(Stage::Maps, &"user and group")?;
         if plan.namespaces.net {
@@ -86,9 +95,7 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
         .at(Stage::Capabilities, &"dumpable")?;
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
-    let mut domain = plan.landlock.clone();
-    domain.grants.extend(inside.layout.grants());
-    landlock::restrict(&domain).map_err(|problem| SetupError {
+    landlock::restrict(inside.domain).map_err(|problem| SetupError {
         stage: Stage::Landlock,
         errno: 0,
         detail: problem.to_string(),
@@ -101,18 +108,19 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Dies with the launcher, also when it is dead already.
+/// Ends with the launcher, also when it is gone already.
 fn follow_launcher(inside: &Inside<'_>) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The launcher holds the only read end: without it the write end is in error.
+    let signal = if inside.plan.namespaces.pid { Signal::KILL } else { LAUNCHER_GONE };
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    if launcher_gone(inside)? { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+}
+
+/// The launcher holds the only read end of the pipe: without it the write end is in error.
+fn launcher_gone(inside: &Inside<'_>) -> io::Result<bool> {
     let mut end = [PollFd::new(&inside.pipe, PollFlags::empty())];
     poll(&mut end, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
     let [end] = end;
-    if end.revents().contains(PollFlags::ERR) {
-        Err(io::Error::from_raw_os_error(libc::ESRCH))
-    } else {
-        Ok(())
-    }
+    Ok(end.revents().contains(PollFlags::ERR))
 }
 
 /// Starts the command; gives its process id and the time of its exec, or what to report.
@@ -155,7 +163,8 @@ fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
 
 /// Reaps everything, forwards signals, and ends with the command's first process.
 fn reap(inside: &Inside<'_>, command: i32, started: u64) -> i32 {
-    let awaited = Set::of(&[libc::SIGCHLD, FORWARD]);
+    let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
+    let alone = inside.plan.namespaces.pid;
     loop {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED)
         {
@@ -168,12 +177,23 @@ fn reap(inside: &Inside<'_>, command: i32, started: u64) -> i32 {
             }
             let status = status.as_raw();
             Message::Exited { status, started, ended: now() }.send(inside.pipe.as_fd());
+            if !alone {
+                orphans::end_all();
+            }
             return 0;
         }
         match signal::wait(&awaited) {
-            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) => {
-                let target = if value & BROADCAST == 0 { command } else { -1 };
-                let _ = signal::send(target, value & !BROADCAST);
+            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) => match value & BROADCAST {
+                0 => drop(signal::send(command, value)),
+                // Everything but this process, which is all that its PID namespace has.
+                _ if alone => drop(signal::send(-1, value & !BROADCAST)),
+                _ => orphans::signal_all(value & !BROADCAST),
+            },
+            Ok(received) if received.signal == LAUNCHER_GONE.as_raw() => {
+                if launcher_gone(inside).unwrap_or(true) {
+                    orphans::end_all();
+                    return 125;
+                }
             }
             Ok(_) | Err(_) => {}
         }

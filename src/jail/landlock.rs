@@ -103,7 +103,8 @@ pub fn restrict(plan: &LandlockPlan) -> Result<(), Error> {
     }
     let mut ruleset = create(handled)?;
     for grant in &plan.grants {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let link = if grant.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let flags = OFlags::PATH | OFlags::CLOEXEC | link;
         let found = match rustix::fs::open(&grant.path, flags, Mode::empty()) {
             Ok(found) => found,
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => continue,

@@ -3,6 +3,7 @@
 //! Danger: only for a single-threaded process (the child of a fork runs ordinary code). A failure before the command's
 //! exec is an error, or the plan's own lesser form; never a weaker run.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,14 +15,17 @@ use std::time::Duration;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::egress;
-use super::git::{self, Findings};
+use super::git::{self, Findings, Layout};
 use super::init::{self, Inside};
 use super::namespace;
-use super::outcome::{Achieved, Exit, Outcome};
+use super::orphans;
+use super::outcome::{Achieved, Exit, Level, Outcome};
 use super::output::{Capture, Stream};
-use super::plan::JailPlan;
+use super::plan::{Access, Grant, JailPlan, LandlockPlan};
 use super::report::{self, Message, SetupError, Stage, now};
+use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
+use super::spread::spread;
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
@@ -76,7 +80,13 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         let detail = detail.to_owned();
         move |error: io::Error| Failure::Fatal(explain(plan, &SetupError::new(stage, &error, detail)))
     };
-    let command = command(plan)?;
+    let bare = plan.level == Level::LandlockOnly;
+    let scratch =
+        bare.then(|| Scratch::new(plan)).transpose().map_err(fatal(Stage::Directory, "private HOME"))?;
+    let command = match &scratch {
+        Some(scratch) => command(plan, &scratch.environment(&plan.env)),
+        None => command(plan, &plan.env),
+    }?;
     let filter = seccomp::compile(plan.filter, Arch::NATIVE);
     let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
     let (inside, outside) = match plan.egress {
@@ -88,6 +98,10 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let layout = git::survey(plan);
+    let domain = domain(plan, &layout, scratch.as_ref());
+    if !plan.namespaces.pid {
+        orphans::adopt().map_err(fatal(Stage::Parent, "child subreaper"))?;
+    }
     let mask = Set::all().apply().map_err(fatal(Stage::Limits, "signal mask"))?;
     let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
@@ -97,6 +111,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         init::run(&Inside {
             plan,
             layout: &layout,
+            domain: &domain,
             command: &command,
             filter: &filter,
             pipe,
@@ -121,13 +136,42 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         Ok(Forked::Child) => init_returned(),
         Err(error) => Err(Failure::Refused(SetupError::new(Stage::Fork, &error, "namespaces"))),
     };
+    if !plan.namespaces.pid && plan.egress.is_none() {
+        // The first process has ended them, unless the command has killed it.
+        orphans::end_all();
+    }
     // The mask was read a moment ago, so setting it again cannot fail.
     let _ = mask.apply();
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let mut outcome = outcome(plan, result?, git::check(plan, &layout), begun)?;
+    outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
     Ok(outcome)
+}
+
+/// The plan's Landlock domain with what only the host can tell: writable git directories, the private directories of
+/// the Landlock-only level, and there the way around secrets and protected names.
+fn domain(plan: &JailPlan, layout: &Layout, scratch: Option<&Scratch>) -> LandlockPlan {
+    let mut domain = plan.landlock.clone();
+    if let Some(scratch) = scratch {
+        domain.grants = spread(plan, layout);
+        let access = Access::CHANGE.with(Access::READ).with(Access::EXECUTE);
+        domain.grants.push(Grant { path: scratch.path().to_owned(), access, follow: false });
+    } else {
+        domain.grants.extend(layout.grants());
+    }
+    domain
+}
+
+/// What a writable workspace cannot do when Landlock alone goes around its protected names.
+fn narrowness(plan: &JailPlan, domain: &LandlockPlan) -> Option<String> {
+    let whole = |grant: &Grant| grant.path == plan.workspace && grant.access.contains(Access::MAKE);
+    let writable = plan.landlock.grants.iter().any(whole);
+    (writable && !domain.grants.iter().any(whole)).then(|| {
+        "no-new-names: without namespaces no name can be made or removed directly beside a git directory or protected file"
+            .to_owned()
+    })
 }
 
 /// `init::run` does not return; the child never gets here.
@@ -223,9 +267,11 @@ fn explain(plan: &JailPlan, error: &SetupError) -> Diagnostic {
     }
 }
 
+/// Standard output and error, where they are captured.
+type Both<T> = Option<(T, T)>;
+
 /// The pipes of captured output: what is read here, and what the command writes to.
-#[allow(clippy::type_complexity)]
-fn capture_pipes(capture: Capture) -> io::Result<(Option<(Stream, Stream)>, Option<(OwnedFd, OwnedFd)>)> {
+fn capture_pipes(capture: Capture) -> io::Result<(Both<Stream>, Both<OwnedFd>)> {
     let Capture::Keep(limit) = capture else { return Ok((None, None)) };
     let (out_reader, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let (err_reader, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -250,7 +296,7 @@ fn leave_workspace(before: Option<OwnedFd>) {
 }
 
 /// Lays out the command for exec.
-fn command(plan: &JailPlan) -> Result<Command, Failure> {
+fn command(plan: &JailPlan, env: &BTreeMap<OsString, OsString>) -> Result<Command, Failure> {
     let text = |bytes: Vec<u8>, what: &str| {
         CString::new(bytes).map_err(|_| {
             Failure::Fatal(Diagnostic::new("nul_in_argument", format!("{what} contains a NUL byte")))
@@ -258,8 +304,8 @@ fn command(plan: &JailPlan) -> Result<Command, Failure> {
     };
     let argv =
         plan.argv.iter().map(|arg| text(arg.as_bytes().to_vec(), "an argument")).collect::<Result<_, _>>()?;
-    let env = plan
-        .env
+    let path = env.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    let env = env
         .iter()
         .map(|(name, value)| {
             let mut entry = name.as_bytes().to_vec();
@@ -269,7 +315,6 @@ fn command(plan: &JailPlan) -> Result<Command, Failure> {
         })
         .collect::<Result<_, _>>()?;
     let name = plan.argv.first().map(OsString::as_os_str).unwrap_or_default();
-    let path = plan.env.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
     let candidates = candidates(name, path)
         .into_iter()
         .map(|candidate| text(candidate.into_vec(), "the program's name"))

@@ -13,6 +13,7 @@ mod limits;
 pub mod matrix;
 mod mount;
 mod namespace;
+mod orphans;
 pub mod outcome;
 mod output;
 mod overlay;
@@ -21,7 +22,9 @@ mod planner;
 pub mod probe;
 pub mod protection;
 mod report;
+mod scratch;
 pub mod seccomp;
+mod spread;
 mod watch;
 
 pub use crate::sys::streams::closed_at_start;

@@ -51,6 +51,12 @@ impl Access {
         Self(self.0 & other.0)
     }
 
+    /// What is in this but not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether all of `other` is in it.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -69,6 +75,8 @@ pub struct Grant {
     pub path: PathBuf,
     /// What is allowed on it and beneath it.
     pub access: Access,
+    /// Whether it is for what a symbolic link of that name leads to.
+    pub follow: bool,
 }
 
 /// The Landlock domain of the command.
@@ -209,7 +217,7 @@ pub struct JailPlan {
     pub workspace: PathBuf,
     /// Namespaces to make.
     pub namespaces: Namespaces,
-    /// How the root is built; empty without a mount namespace.
+    /// How the root is built; without a mount namespace only what Landlock rules and the launcher do in its place.
     pub steps: Vec<Step>,
     /// The Landlock domain.
     pub landlock: LandlockPlan,

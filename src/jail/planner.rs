@@ -112,7 +112,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
             "allow unprivileged user namespaces, or use Linux 6.2 or newer; see `swbox doctor`"
         }));
     }
-    let (protections, degraded) = protection::judge(spec, shape, host.landlock_abi)?;
+    let judgement = protection::judge(spec, shape, host.landlock_abi)?;
     let mounts = shape != Shape::LandlockOnly;
     let view = match spec.rights.workspace {
         WorkspaceRight::List => View::Names,
@@ -130,7 +130,9 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
     let sockets = match spec.rights.network {
         NetworkRight::None => Sockets::None,
         NetworkRight::Loopback | NetworkRight::Hosts(_) if mounts => Sockets::Ip,
-        NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::Unix,
+        // Without namespaces a path socket of the host is within reach of every AF_UNIX socket below ABI 9.
+        NetworkRight::Loopback | NetworkRight::Hosts(_) if host.landlock_abi >= 9 => Sockets::Unix,
+        NetworkRight::Loopback | NetworkRight::Hosts(_) => Sockets::None,
         NetworkRight::Open => Sockets::Ip,
     };
     Ok(JailPlan {
@@ -140,7 +142,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         cwd: spec.cwd.clone(),
         workspace: spec.workspace.clone(),
         namespaces: Namespaces { user: mounts, pid: shape == Shape::Full, net: mounts && loopback },
-        steps: if mounts { steps(spec, host, shape, view, egress.is_some()) } else { Vec::new() },
+        steps: steps(spec, host, shape, view, egress.is_some()),
         landlock: landlock(spec, host.landlock_abi, view, mounts),
         filter: FilterSpec {
             sockets,
@@ -152,9 +154,9 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         },
         limits: spec.limits.clone(),
         egress,
-        protections,
+        protections: judgement.achievements,
         strict: protection::strict(spec),
-        degraded,
+        degraded: judgement.degraded,
         fallback: None,
         no_fallback: None,
     })
@@ -187,6 +189,11 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
 /// The steps that build the root, parents before what lies below them.
 fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool) -> Vec<Step> {
     let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
+    if shape == Shape::LandlockOnly {
+        let mut steps = vec![Step::Workspace { view }];
+        finish(spec, view, &mut steps);
+        return steps;
+    }
     for (path, mode) in private_directories(spec) {
         tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
     }
@@ -218,6 +225,12 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     }
     tree.insert(spec.workspace.clone(), Step::Workspace { view });
     let mut steps: Vec<_> = tree.into_values().collect();
+    finish(spec, view, &mut steps);
+    steps
+}
+
+/// The steps that come when all trees are in place.
+fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     steps.push(Step::Git { writable: spec.rights.git_write });
     if view == View::Writable {
         steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
@@ -228,7 +241,6 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
     );
-    steps
 }
 
 /// Whether `inner` is already visible through `outer` with the same attributes, so that it needs no mount.
@@ -252,7 +264,7 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
     let mut grant = |path: &Path, access: Access| {
         let access = access.and(handled);
         if !access.is_empty() {
-            grants.push(Grant { path: path.to_owned(), access });
+            grants.push(Grant { path: path.to_owned(), access, follow: true });
         }
     };
     let everything = Access::CHANGE.with(Access::READ).with(Access::EXECUTE);
@@ -295,7 +307,8 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         grants,
         scope_abstract: true,
         scope_signals: true,
-        no_tcp: matches!(spec.rights.network, NetworkRight::None),
+        no_tcp: !matches!(spec.rights.network, NetworkRight::Open)
+            && (!mounts || spec.rights.network == NetworkRight::None),
         stdio: true,
     }
 }

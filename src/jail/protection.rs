@@ -93,6 +93,7 @@ pub(super) fn achieved(
         Protection::HostSockets if mounts && rights.workspace == WorkspaceRight::ThrowAway => {
             (Prevented, None)
         }
+        Protection::HostSockets if !mounts && rights.network != NetworkRight::Open => (Prevented, None),
         Protection::HostSockets if mounts => (
             Degraded,
             Some(
@@ -114,37 +115,38 @@ pub(super) fn achieved(
         Protection::NoLeftovers => {
             (Degraded, Some("no-leftovers: a SIGKILL of swbox can leave processes without a PID namespace"))
         }
-        Protection::Secrets if mounts => (Prevented, None),
-        Protection::Secrets => {
-            (Degraded, Some("secrets: files inside a granted directory cannot be hidden without namespaces"))
-        }
+        Protection::Secrets => (Prevented, None),
     }
+}
+
+/// What a shape gives of what a spec asks.
+#[derive(Debug, Default)]
+pub(super) struct Judgement {
+    /// Each protection and how it is achieved.
+    pub(super) achievements: Vec<(Protection, Achieved)>,
+    /// The reasons for less than was asked.
+    pub(super) degraded: Vec<String>,
 }
 
 /// Holds the table against what the spec asks: what is achieved and the reasons for less, or the strict protection that
 /// cannot be had.
-pub(super) fn judge(
-    spec: &SandboxSpec,
-    shape: Shape,
-    abi: u32,
-) -> Result<(Vec<(Protection, Achieved)>, Vec<String>), Diagnostic> {
-    let mut achievements = Vec::with_capacity(ALL.len());
-    let mut degraded = Vec::new();
+pub(super) fn judge(spec: &SandboxSpec, shape: Shape, abi: u32) -> Result<Judgement, Diagnostic> {
+    let mut judgement = Judgement::default();
     for protection in ALL {
         let requirement = spec.protections.get(&protection).copied().unwrap_or(Requirement::Strict);
         let (had, reason) = achieved(protection, shape, abi, &spec.rights);
         match (requirement, had) {
-            (Requirement::Off, _) => achievements.push((protection, Achieved::Off)),
+            (Requirement::Off, _) => judgement.achievements.push((protection, Achieved::Off)),
             (Requirement::Strict, Achieved::Degraded) => {
                 return Err(unavailable(protection, reason.unwrap_or("")));
             }
             (Requirement::Strict | Requirement::Degradable, had) => {
-                achievements.push((protection, had));
-                degraded.extend(reason.map(str::to_owned));
+                judgement.achievements.push((protection, had));
+                judgement.degraded.extend(reason.map(str::to_owned));
             }
         }
     }
-    Ok((achievements, degraded))
+    Ok(judgement)
 }
 
 /// The protections that `spec` asks for strictly; one that it does not name is.

@@ -98,7 +98,8 @@ pub fn wait(set: &Set) -> io::Result<Received> {
     let queued = info.si_code == libc::SI_QUEUE;
     // SAFETY: for SI_QUEUE the value member of the union is the one that was set. `sival_ptr` shares its bytes with
     // the integer; the low half is the integer on the little-endian architectures that swbox supports.
-    let value = queued.then(|| unsafe { info.si_value() }.sival_ptr.addr() as u32 as i32);
+    let value = queued.then(|| unsafe { info.si_value() }.sival_ptr.addr());
+    let value = value.and_then(|value| u32::try_from(value & 0xffff_ffff).ok()).map(u32::cast_signed);
     Ok(Received { signal, by_process: info.si_code <= 0, value })
 }
 

@@ -64,7 +64,11 @@ impl Layout {
     pub(super) fn grants(&self) -> Vec<Grant> {
         let writable = self.holds.iter().filter(|(_, hold)| **hold == Hold::Writable);
         writable
-            .map(|(path, _)| Grant { path: path.clone(), access: Access::CHANGE.with(Access::READ) })
+            .map(|(path, _)| Grant {
+                path: path.clone(),
+                access: Access::CHANGE.with(Access::READ),
+                follow: false,
+            })
             .collect()
     }
 

@@ -44,10 +44,10 @@ fn changes(abi: u32, writable: &Path) -> LandlockPlan {
         handled: Access::CHANGE.with(Access::EXECUTE).with(Access::IOCTL_DEV),
         handle_truncate: false,
         grants: vec![
-            Grant { path: "/usr".into(), access: Access::EXECUTE },
-            Grant { path: writable.into(), access: Access::CHANGE },
-            Grant { path: "/dev/null".into(), access: Access::WRITE_FILE },
-            Grant { path: "/does/not/exist".into(), access: Access::CHANGE },
+            Grant { path: "/usr".into(), access: Access::EXECUTE, follow: true },
+            Grant { path: writable.into(), access: Access::CHANGE, follow: true },
+            Grant { path: "/dev/null".into(), access: Access::WRITE_FILE, follow: true },
+            Grant { path: "/does/not/exist".into(), access: Access::CHANGE, follow: true },
         ],
         scope_abstract: true,
         scope_signals: true,
@@ -131,7 +131,7 @@ fn the_list_right_shows_names_and_hides_contents() {
     let scratch = Scratch::new("list");
     let outer = scratch.path("out");
     let mut plan = everything(kernel(), &scratch.path("in"));
-    plan.grants.push(Grant { path: outer.clone(), access: Access::READ_DIR });
+    plan.grants.push(Grant { path: outer.clone(), access: Access::READ_DIR, follow: true });
     inside(&plan, || {
         let names: Vec<_> = fs::read_dir(&outer).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["file"]);
