@@ -54,12 +54,9 @@ pub(super) struct Inside<'a> {
 
 /// Runs the command inside; never returns.
 pub(super) fn run(inside: &Inside<'_>) -> ! {
-    if let Err(error) = prepare(inside) {
-        Message::Failed(error).send(inside.pipe.as_fd());
-        exit_now(125);
-    }
-    let code = match start(inside) {
-        Ok((pid, started)) => reap(inside, pid, started),
+    let started = prepare(inside).map_err(Message::Failed).and_then(|scratch| Ok((scratch, start(inside)?)));
+    let code = match started {
+        Ok((scratch, (command, started))) => reap(inside, command, started, scratch.as_ref()),
         Err(message) => {
             message.send(inside.pipe.as_fd());
             125
@@ -68,13 +65,14 @@ pub(super) fn run(inside: &Inside<'_>) -> ! {
     exit_now(code)
 }
 
-/// Builds the jail around this process.
-fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
+/// Builds the jail around this process; gives the scratch tmpfs, if there is one.
+fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
     let plan = inside.plan;
     follow_launcher(inside).at(Stage::Parent, &"swbox")?;
     set_name(c"swbox-init");
     fresh_session_keyring();
     let umask = rustix::process::umask(Mode::empty());
+    let mut scratch = None;
     if !plan.namespaces.pid {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
@@ -86,9 +84,11 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
         if let Some(outside) = &inside.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
         }
-        for (protection, reason) in mount::build(plan, inside.layout)? {
+        let built = mount::build(plan, inside.layout)?;
+        for (protection, reason) in built.given_up {
             Message::Degraded(protection, reason).send(inside.pipe.as_fd());
         }
+        scratch = Some(built.scratch);
     }
     // Memory and environment of this process are copies of swbox's: the command may not look into it.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -105,7 +105,7 @@ fn prepare(inside: &Inside<'_>) -> Result<(), SetupError> {
     if let Some(outside) = &inside.outside {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
-    Ok(())
+    Ok(scratch)
 }
 
 /// Ends with the launcher, also when it is gone already.
@@ -162,7 +162,7 @@ fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
 }
 
 /// Reaps everything, forwards signals, and ends with the command's first process.
-fn reap(inside: &Inside<'_>, command: i32, started: u64) -> i32 {
+fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedFd>) -> i32 {
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let alone = inside.plan.namespaces.pid;
     loop {
@@ -176,7 +176,8 @@ fn reap(inside: &Inside<'_>, command: i32, started: u64) -> i32 {
                 continue;
             }
             let status = status.as_raw();
-            Message::Exited { status, started, ended: now() }.send(inside.pipe.as_fd());
+            let full = scratch.is_some_and(limits::full);
+            Message::Exited { status, started, ended: now(), full }.send(inside.pipe.as_fd());
             if !alone {
                 orphans::end_all();
             }

@@ -19,7 +19,7 @@ use super::git::{self, Findings, Layout};
 use super::init::{self, Inside};
 use super::namespace;
 use super::orphans;
-use super::outcome::{Achieved, Exit, Level, Outcome};
+use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
 use super::output::{Capture, Stream};
 use super::plan::{Access, Grant, JailPlan, LandlockPlan};
 use super::report::{self, Message, SetupError, Stage, now};
@@ -193,6 +193,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         quarantined: findings.quarantined,
         appeared: findings.appeared,
         planted: findings.planted,
+        limit: None,
     };
     for (protection, reason) in ended.degraded {
         for (_, achieved) in outcome.protections.iter_mut().filter(|(other, _)| *other == protection) {
@@ -207,13 +208,15 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
             let code = if errno == libc::ENOENT { 127 } else { 126 };
             outcome.exit = Exit::NotStarted { code, errno };
         }
-        Some(Message::Exited { status, started, ended: end }) => {
+        Some(Message::Exited { status, started, ended: end, full }) => {
             outcome.exit = if ended.timed_out { Exit::Timeout } else { exit(status) };
+            outcome.limit = limit(&outcome.exit, full);
             outcome.duration = Duration::from_nanos(end.saturating_sub(started));
             outcome.setup = Duration::from_nanos(started.saturating_sub(begun));
         }
         Some(Message::Stopped(_) | Message::Degraded(..)) | None if ended.timed_out => {
-            outcome.exit = Exit::Timeout
+            outcome.exit = Exit::Timeout;
+            outcome.limit = Some(LimitHit::Timeout);
         }
         Some(Message::Stopped(_) | Message::Degraded(..)) | None => {
             return Err(Failure::Fatal(Diagnostic::new(
@@ -223,6 +226,20 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         }
     }
     Ok(outcome)
+}
+
+/// The limit behind the end of a command.
+fn limit(exit: &Exit, full: bool) -> Option<LimitHit> {
+    match exit {
+        Exit::Timeout => Some(LimitHit::Timeout),
+        Exit::Signal(libc::SIGXCPU) => Some(LimitHit::Cpu),
+        Exit::Signal(libc::SIGXFSZ) => Some(LimitHit::FileSize),
+        // Shells hand on the signal of their last command as 128 and more.
+        Exit::Code(code) if i32::from(*code) == 128 + libc::SIGXCPU => Some(LimitHit::Cpu),
+        Exit::Code(code) if i32::from(*code) == 128 + libc::SIGXFSZ => Some(LimitHit::FileSize),
+        _ if full => Some(LimitHit::Scratch),
+        _ => None,
+    }
 }
 
 fn exit(status: i32) -> Exit {

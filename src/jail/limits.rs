@@ -3,7 +3,9 @@
 //! Danger: RLIMIT_AS is never set: Go, Java and the sanitizers reserve address space that they do not use.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::profile::Limits;
@@ -18,6 +20,46 @@ pub(super) fn apply(limits: &Limits) -> io::Result<()> {
     // XCPU first, so that the program can say something; KILL a second later.
     set(Resource::Cpu, limits.cpu, 1)?;
     set(Resource::Nofile, limits.open_files, 0)
+}
+
+/// The kernel keeps that many process ids to itself when it counts through them again.
+const RESERVED_IDS: u64 = 300;
+
+/// Bounds the processes of a PID namespace by the highest process id it hands out, for user 0, whom RLIMIT_NPROC does
+/// not hold. `proc` is the namespace's own `/proc`. From Linux 6.14 each namespace has its own bound; before that the
+/// number is the host's, and is left alone.
+pub(super) fn bound_process_ids(proc: &OwnedFd, processes: u64) -> io::Result<()> {
+    if !rustix::process::getuid().is_root() || !kernel_at_least(6, 14) {
+        return Ok(());
+    }
+    let file =
+        rustix::fs::openat(proc, "sys/kernel/pid_max", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let most = read_limit()?;
+    let bound = processes.max(RESERVED_IDS + 1).min(most);
+    rustix::io::write(&file, bound.to_string().as_bytes())?;
+    Ok(())
+}
+
+/// What the namespace has now, which it cannot exceed.
+fn read_limit() -> io::Result<u64> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/pid_max")?;
+    text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Whether the running kernel is at least this version.
+fn kernel_at_least(major: u32, minor: u32) -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(first), Some(second)) => (first, second) >= (major, minor),
+        _ => false,
+    }
+}
+
+/// Whether the file system of `scratch` is full.
+pub(super) fn full(scratch: &OwnedFd) -> bool {
+    rustix::fs::fstatvfs(scratch).is_ok_and(|space| space.f_blocks > 0 && space.f_bfree == 0)
 }
 
 fn set(resource: Resource, limit: Option<u64>, slack: u64) -> io::Result<()> {

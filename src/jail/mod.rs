@@ -29,7 +29,7 @@ mod watch;
 
 pub use crate::sys::streams::closed_at_start;
 pub use launch::launch;
-pub use outcome::{Achieved, Captured, Exit, Level, Outcome};
+pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome};
 pub use output::Capture;
 pub use plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 pub use planner::plan;

@@ -19,6 +19,7 @@ use rustix::mount::{
 };
 
 use super::git::{Hold, Layout};
+use super::limits;
 use super::overlay;
 use super::plan::{JailPlan, Step, View};
 use super::report::{At, SetupError, Stage};
@@ -49,14 +50,22 @@ pub(super) struct Root {
     given_up: Vec<(Protection, String)>,
 }
 
+/// A root that was built and entered.
+pub(super) struct Built {
+    /// What had to be given up, and why.
+    pub(super) given_up: Vec<(Protection, String)>,
+    /// The scratch tmpfs.
+    pub(super) scratch: OwnedFd,
+}
+
 /// Builds the plan's root and makes it `/` of this process. The working directory must be the workspace.
-pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Vec<(Protection, String)>, SetupError> {
+pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Built, SetupError> {
     let mut root = Root::new(plan.limits.scratch).at(Stage::Root, &"a tmpfs for the root")?;
     for step in &plan.steps {
         root.perform(plan, layout, step)?;
     }
     root.enter().at(Stage::Pivot, &"the new root")?;
-    Ok(root.given_up)
+    Ok(Built { given_up: root.given_up, scratch: root.scratch })
 }
 
 impl Root {
@@ -218,14 +227,17 @@ impl Root {
         self.mount(&tree, path, Kind::File)
     }
 
-    fn proc(&self, _plan: &JailPlan) -> io::Result<()> {
+    fn proc(&mut self, plan: &JailPlan) -> io::Result<()> {
         let context = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(context.as_fd())?;
-        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
-            | MountAttrFlags::MOUNT_ATTR_NOSUID
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
+        if let Some(processes) = plan.limits.processes {
+            limits::bound_process_ids(&tree, processes)?;
+        }
+        set_attributes(tree.as_fd(), Attributes::READ_ONLY, false)?;
         self.mount(&tree, Path::new("/proc"), Kind::Directory)
     }
 

@@ -44,6 +44,32 @@ pub enum Exit {
     },
 }
 
+/// A limit that a command ran into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitHit {
+    /// The wall clock (`timeout`).
+    Timeout,
+    /// CPU seconds (`cpu`): SIGXCPU.
+    Cpu,
+    /// The largest file (`file_size`): SIGXFSZ.
+    FileSize,
+    /// The size of the throw-away layer and the private directories (`scratch`): it was full at the end.
+    Scratch,
+}
+
+impl LimitHit {
+    /// Its name in profiles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Cpu => "cpu",
+            Self::FileSize => "file_size",
+            Self::Scratch => "scratch",
+        }
+    }
+}
+
 /// A captured stream: all of it, or head and tail.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
@@ -87,4 +113,6 @@ pub struct Outcome {
     pub appeared: Vec<std::path::PathBuf>,
     /// New repositories whose configuration runs something: the file and the key.
     pub planted: Vec<(std::path::PathBuf, String)>,
+    /// The limit that the command ran into, where that can be known.
+    pub limit: Option<LimitHit>,
 }

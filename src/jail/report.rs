@@ -207,6 +207,8 @@ pub(super) enum Message {
         started: u64,
         /// When it ended.
         ended: u64,
+        /// The scratch tmpfs was full then.
+        full: bool,
     },
 }
 
@@ -234,8 +236,8 @@ impl Message {
                 bytes.extend([3, *protection as u8]);
                 bytes.extend(text.bytes());
             }
-            Self::Exited { status, started, ended } => {
-                bytes.push(4);
+            Self::Exited { status, started, ended, full } => {
+                bytes.extend([4, u8::from(*full)]);
                 bytes.extend(status.to_le_bytes());
                 bytes.extend(started.to_le_bytes());
                 bytes.extend(ended.to_le_bytes());
@@ -263,11 +265,15 @@ impl Message {
                 let protection = *protection::ALL.get(usize::from(*number))?;
                 Self::Degraded(protection, String::from_utf8_lossy(text).into_owned())
             }
-            4 => Self::Exited {
-                status: number(rest)?,
-                started: time(rest.get(4..)?)?,
-                ended: time(rest.get(12..)?)?,
-            },
+            4 => {
+                let (full, rest) = rest.split_first()?;
+                Self::Exited {
+                    status: number(rest)?,
+                    started: time(rest.get(4..)?)?,
+                    ended: time(rest.get(12..)?)?,
+                    full: *full != 0,
+                }
+            }
             _ => return None,
         })
     }
@@ -313,7 +319,7 @@ mod tests {
             Message::NotExecuted { errno: 2 },
             Message::Stopped(20),
             Message::Degraded(Protection::Secrets, "no-throwaway: why".into()),
-            Message::Exited { status: 256, started: 1, ended: u64::MAX },
+            Message::Exited { status: 256, started: 1, ended: u64::MAX, full: true },
         ];
         for message in &messages {
             message.send(writer.as_fd());

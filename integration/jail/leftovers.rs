@@ -1,0 +1,77 @@
+//! What is left behind: nothing, however it ends; and a launcher that launches for long stays small.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::check;
+use crate::kit::{Case, Jail, Place, Verdict, eventually, launcher, processes_with};
+
+pub(crate) const CASES: &[Case] = &[
+    Case { name: "SIGKILL of swbox at fifty moments leaves nothing", needs: "userns", run: killed },
+    Case { name: "processes of the command end with it", needs: "userns", run: children },
+    Case { name: "two hundred launches leave descriptors and memory flat", needs: "userns", run: flat },
+];
+
+fn killed() -> Verdict {
+    let place = Place::new();
+    place.write("w/keep", "kept");
+    let marker = "27.1828";
+    let script =
+        format!("setsid sleep {marker} & (trap '' TERM HUP INT; sleep {marker}) & exec sleep {marker}");
+    for right in ["read", "throw", "write"] {
+        for moment in 0..17_u64 {
+            let mut child = launcher(right, &place.workspace(), &["sh", "-c", &script]).spawn().unwrap();
+            std::thread::sleep(Duration::from_micros(moment * 1500));
+            kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::KILL).unwrap();
+            check!(child.wait().unwrap().signal() == Some(9), "it was not killed");
+        }
+    }
+    check!(eventually(|| processes_with(marker) == 0), "{} processes are left", processes_with(marker));
+    let workspace = place.workspace();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    check!(!mounts.contains(workspace.to_str().unwrap()), "a mount is left");
+    let left: Vec<_> =
+        std::fs::read_dir(&workspace).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    check!(left == ["keep"], "{left:?}");
+    Verdict::Passed
+}
+
+fn children() -> Verdict {
+    let place = Place::new();
+    let marker = "16.1803";
+    let done = Jail::write(&place.workspace())
+        .sh(&format!("setsid sleep {marker} & nohup sleep {marker} >/dev/null & echo started"));
+    check!(done.ok() && done.out.contains("started"), "{}", done.all());
+    check!(processes_with(marker) == 0, "something runs on");
+    Verdict::Passed
+}
+
+fn counts() -> (usize, u64) {
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
+    (descriptors, memory.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4)
+}
+
+fn flat() -> Verdict {
+    let place = Place::new();
+    place.repository();
+    let round = || {
+        for jail in [
+            Jail::read(&place.workspace()),
+            Jail::write(&place.workspace()),
+            Jail::throw_away(&place.workspace()),
+        ] {
+            let done = jail.sh("true");
+            assert!(done.ok(), "{}", done.all());
+        }
+    };
+    (0..5).for_each(|_| round());
+    let (descriptors, memory) = counts();
+    (0..65).for_each(|_| round());
+    let (after, grown) = counts();
+    check!(after == descriptors, "{descriptors} descriptors became {after}");
+    check!(grown < memory + 1024, "{memory} KiB became {grown}");
+    Verdict::Passed
+}
