@@ -91,8 +91,9 @@ fn foreign_owner() -> Verdict {
     check!(done.outcome.degraded.iter().any(|text| text.starts_with("no-throwaway: ")), "{}", done.all());
     let claim = done.outcome.protections.iter().find(|(name, _)| *name == Protection::ThrowAway);
     check!(claim == Some(&(Protection::ThrowAway, Achieved::Degraded)), "{claim:?}");
-    let strict = Jail::throw_away(&place.workspace())
-        .with(|spec| drop(spec.protections.insert(Protection::ThrowAway, Requirement::Strict)));
+    let strict = Jail::throw_away(&place.workspace()).with(|spec| {
+        let _ = spec.protections.insert(Protection::ThrowAway, Requirement::Strict);
+    });
     let problem = strict.launch(&["true"]).err();
     check!(problem.as_ref().is_some_and(|p| p.message.contains("no-throwaway")), "{problem:?}");
     // A single file of somebody else's is no reason to give the layer up.

@@ -167,8 +167,9 @@ fn abis() -> Verdict {
 fn strict() -> Verdict {
     let place = Place::new();
     for protection in [Protection::Processes, Protection::NoLeftovers] {
-        let jail = bare(Jail::read(&place.workspace()))
-            .with(|spec| drop(spec.protections.insert(protection, Requirement::Strict)));
+        let jail = bare(Jail::read(&place.workspace())).with(|spec| {
+            let _ = spec.protections.insert(protection, Requirement::Strict);
+        });
         let problem = jail.launch(&["true"]).err();
         check!(
             problem.as_ref().is_some_and(|p| p.code == "protection_unavailable" && p.help.is_some()),
@@ -176,8 +177,9 @@ fn strict() -> Verdict {
         );
     }
     let jail = bare(Jail::write(&place.workspace())).git_write();
-    let jail =
-        jail.with(|spec| drop(spec.protections.insert(Protection::GitDirectories, Requirement::Strict)));
+    let jail = jail.with(|spec| {
+        let _ = spec.protections.insert(Protection::GitDirectories, Requirement::Strict);
+    });
     check!(jail.launch(&["true"]).is_err(), "git-write without mounts");
     let mut none = Jail::read(&place.workspace());
     none.host.landlock_abi = 0;

@@ -50,6 +50,7 @@ fn job_control() -> Verdict {
         r#"
 prompt()
 send(f"stty size; {jail} stty size\n"); wait('33 77'); wait('33 77'); prompt()
+send(f"{jail} sh -c 'test -e /dev/tty || echo no-\"\"tty' < /dev/null 2>/dev/null | cat\n"); wait('no-tty'); prompt()
 send(f"{jail} sh -c 'test -t 0 && test -t 1 && echo is-a-\"\"tty < /dev/tty'\n"); wait('is-a-tty'); prompt()
 # Ctrl-C ends the command, and 130 is told.
 send(f"{jail} sleep 100; echo code=$?\n"); time.sleep(0.7); send('\x03'); wait('code=130'); prompt()

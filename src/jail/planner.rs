@@ -17,9 +17,11 @@ use crate::profile::SandboxSpec;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
 use crate::proxy::{BadEntry, HostList, Order};
 
-/// Device nodes that every command gets. `/dev/tty` is not among them: through it a command whose streams are all
-/// redirected would still reach its user's terminal, to show a false prompt or to read what is typed at a real one.
+/// Device nodes that every command gets.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+
+/// The terminal, for commands that have one.
+const TERMINAL: &str = "/dev/tty";
 
 /// Links in `/dev` that every command gets.
 const DEVICE_LINKS: [(&str, &str); 5] = [
@@ -214,6 +216,7 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     for device in DEVICES {
         tree.insert(device.into(), Step::Device { path: device.into() });
     }
+    tree.insert(TERMINAL.into(), Step::Terminal { path: TERMINAL.into() });
     for (path, target) in DEVICE_LINKS {
         tree.insert(path.into(), Step::Symlink { path: path.into(), target: target.into() });
     }
@@ -285,7 +288,7 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         grant(&bind.path, access);
     }
     let device = Access::READ_FILE.with(Access::WRITE_FILE).with(Access::IOCTL_DEV);
-    for path in DEVICES {
+    for path in DEVICES.into_iter().chain(mounts.then_some(TERMINAL)) {
         grant(Path::new(path), device);
     }
     if mounts {
