@@ -2,7 +2,6 @@
 //!
 //! `cargo bench --bench ledger [-- ROUNDS]`. The command is this program itself, which is static and ends at once.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -115,7 +114,8 @@ fn whole(
         rights: &rights,
         executes: false,
         blocked_env: &[],
-        env_overrides: &BTreeMap::new(),
+        env_overrides: &[],
+        state: None,
         timeout: None,
     };
     let mut spec = resolve(&profile, &facts, &task);
