@@ -115,7 +115,7 @@ fn whole(
         executes: false,
         blocked_env: &[],
         env_overrides: &[],
-        state: None,
+        state: &swbox::profile::resolve::StateJail::default(),
         timeout: None,
     };
     let mut spec = resolve(&profile, &facts, &task);

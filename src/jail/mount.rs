@@ -319,19 +319,23 @@ impl Root {
         self.mount(&tree, path, if directory { Kind::Directory } else { Kind::File })
     }
 
-    fn secret(&mut self, path: &Path) -> io::Result<()> {
+    fn secret(&self, path: &Path) -> io::Result<()> {
         let target = match self.visible(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
             target => target?,
         };
-        let stat = rustix::fs::fstat(&target)?;
-        let name = self.fresh_name();
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            rustix::fs::mkdirat(&self.scratch, &name, Mode::empty())?;
+        let directory = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
+        let name = if directory { "stub-directory" } else { "stub-file" };
+        let made = if directory {
+            rustix::fs::mkdirat(&self.scratch, name, Mode::empty())
         } else {
-            drop(create(&self.scratch, OsStr::new(&name), 0)?);
+            create(&self.scratch, OsStr::new(name), 0).map(drop)
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
         }
-        let tree = clone_tree(&self.scratch, &name, false)?;
+        let tree = clone_tree(&self.scratch, name, false)?;
         set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
         attach_over(&tree, &target)
     }

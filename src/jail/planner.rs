@@ -228,6 +228,8 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     }
     tree.insert(spec.workspace.clone(), Step::Workspace { view });
     let mut steps: Vec<_> = tree.into_values().collect();
+    let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(|_| host.uid == 0));
+    steps.extend(hidden.map(|path| Step::Secret { path: path.into() }));
     finish(spec, view, &mut steps);
     steps
 }
@@ -238,8 +240,6 @@ fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     if view == View::Writable {
         steps.extend(spec.protected.iter().map(|name| Step::Protect { name: name.clone() }));
     }
-    let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(|_| host.uid == 0));
-    steps.extend(hidden.map(|path| Step::Secret { path: path.into() }));
     steps.extend(spec.secrets.iter().map(|path| Step::Secret { path: path.clone() }));
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
