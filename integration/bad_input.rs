@@ -196,6 +196,7 @@ fn wrong_flags_are_told_apart_from_the_commands_own_codes() {
         let ran = project.swbox(args);
         assert_eq!(ran.code, 125, "{args:?}: {ran:?}");
         assert!(ran.stderr.contains("Usage") || ran.stderr.contains("error:"), "{args:?}: {ran:?}");
+        assert!(args != ["exec", "ls"] || ran.stderr.contains("swbox exec -- ls -la"), "{ran:?}");
     }
     for args in [&["check", "--nonsense"][..], &["nonsense"], &["workflow"]] {
         assert_eq!(project.swbox(args).code, 2, "{args:?}");
@@ -203,6 +204,7 @@ fn wrong_flags_are_told_apart_from_the_commands_own_codes() {
     assert_eq!(project.swbox(&["bash", "-z", "-c", "ls"]).code, 125);
     assert_eq!(project.swbox(&["--help"]).code, 0);
     assert_eq!(project.swbox(&["exec", "--help"]).code, 0);
+    assert!(project.swbox(&["bash", "--help"]).stdout.contains("SWBOX_STATE"));
     assert!(project.swbox(&["--version"]).stdout.starts_with("swbox "));
 }
 

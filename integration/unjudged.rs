@@ -1,12 +1,17 @@
 //! Runs a line in a state of `bugfix` whatever the decision says: the decision layer switched off, for `wall.rs`. It is
-//! a program of the tests and no part of swbox.
+//! a program of the tests and no part of swbox. Without arguments it panics.
+#![allow(clippy::panic, reason = "it shows what a panic comes to")]
 
 use std::process::ExitCode;
 
-use swbox::service::{Command, Exit, Law, Run, run_unjudged};
+use swbox::service::{Command, Exit, Law, Run, end_on_panic, run_unjudged};
 
 fn main() -> ExitCode {
+    end_on_panic();
     let mut args = std::env::args_os().skip(1);
+    if args.len() == 0 {
+        panic!("on purpose");
+    }
     let state = args.next().map(|state| state.to_string_lossy().into_owned());
     let Some(line) = args.next() else { return ExitCode::from(2) };
     let law = Law { state, ..Law::default() };

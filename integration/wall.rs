@@ -208,6 +208,14 @@ impl Scene {
 }
 
 #[test]
+fn a_panic_is_a_set_up_error() {
+    let project = Project::new();
+    let ran = ran(project.command_as::<&str>(&unjudged(), &[]).output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (125, ""), "{ran:?}");
+    assert!(ran.stderr.contains("on purpose") && ran.stderr.contains("[internal_fault]"), "{ran:?}");
+}
+
+#[test]
 fn python_is_held_in_planning() {
     if has("python_is_held_in_planning", "python3") {
         Scene::new().hold("python3 act.py", "planning", ACTS);

@@ -4,15 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        use std::io::Write;
-        // Nobody can be told where that fails; the exit code still says it.
-        let _ = writeln!(
-            std::io::stderr(),
-            "swbox: internal fault, nothing more is run: {panic} [internal_fault]\n  help     please report this with the command"
-        );
-        swbox::sys::process::exit_now(125);
-    }));
+    swbox::service::end_on_panic();
     if let Some(code) = swbox::proxy::hidden(std::env::args_os()) {
         return code;
     }

@@ -16,7 +16,7 @@ use crate::service::TimeSpan;
 #[derive(Debug, Parser)]
 #[command(name = "swbox", version, max_term_width = 100, arg_required_else_help = true, after_help = AFTER_HELP)]
 pub(super) struct Cli {
-    /// Colour of swbox's own text.
+    /// Colour of swbox's own text: auto is on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(super) color: ColorChoice,
     #[command(subcommand)]
@@ -45,6 +45,9 @@ pub(super) enum Command {
     #[command(disable_help_flag = true)]
     Bash(BashArgs),
     /// Decide without running: exit 0 allow, 10 prompt, 20 forbidden.
+    #[command(
+        override_usage = "swbox check [OPTIONS] -c <LINE>\n       swbox check [OPTIONS] -- <CMD> [ARG…]"
+    )]
     Check(CheckArgs),
     /// Show how a line is read: segments, operation classes, opacity.
     Classify(ClassifyArgs),

@@ -186,7 +186,7 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
         }
     }
     let command = match call.work {
-        Work::Version => Command::Argv(vec!["bash".into(), "--version".into()]),
+        Work::About(option) => Command::Argv(vec!["bash".into(), option]),
         Work::Line { text, parameters } => {
             if text.is_empty() {
                 return Ok(Code::OK);
@@ -224,6 +224,12 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
         },
     };
     let manner = Manner { json: false, quiet: false, color: ColorChoice::Auto };
+    for name in ["BASH_ENV", "ENV"].into_iter().filter(|name| set(name).is_some()) {
+        // To a person only: an agent would read it after every command.
+        if std::io::stderr().is_terminal() {
+            complain(&format!("swbox: {name} is not honoured: no start-up file is read\n"));
+        }
+    }
     perform(&Run { law, command, timeout, capture: false, dry_run: false }, manner)
 }
 

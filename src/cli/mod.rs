@@ -54,6 +54,10 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
     let color = cli.color;
     match cli.command {
         Command::Exec(args) => exec::exec(args, color),
+        Command::Bash(args) if args.args.first().is_some_and(|first| first == "--help") => {
+            print(shell::HELP)?;
+            Ok(Code::OK)
+        }
         Command::Bash(args) => exec::bash(&args.args),
         Command::Check(args) => exec::check(args, color),
         Command::Classify(args) => classify::classify(&args, color),
@@ -72,6 +76,12 @@ fn usage(error: &clap::Error, args: &[OsString]) -> Result<u8, Diagnostic> {
         return Ok(Code::OK);
     }
     complain(&text.to_string());
+    let of_exec = args.get(1).is_some_and(|command| command == "exec" || command == "check");
+    if of_exec && error.kind() == clap::error::ErrorKind::UnknownArgument {
+        complain(
+            "\n  help     a program stands after `--`: swbox exec -- ls -la; a line after -c: swbox exec -c 'ls | head'\n",
+        );
+    }
     // A command's own exit code may be 2: whoever runs one must be able to tell.
     let runs = args.get(1).is_some_and(|command| command == "exec" || command == "bash");
     Ok(if runs { Code::SETUP } else { Code::USAGE })

@@ -4,15 +4,12 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::diagnostic::Diagnostic;
 
-/// When to colour.
+/// When to colour: `Auto` is on a terminal, unless NO_COLOR is set or TERM is `dumb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(super) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

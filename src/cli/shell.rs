@@ -8,6 +8,21 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::diagnostic::Diagnostic;
 
+/// What `swbox bash --help` says.
+pub(super) const HELP: &str = "\
+A drop-in bash: each command is held to the rights of the state its work is in.
+
+Usage: swbox bash [--workflow W] [--state S] [--profile P] [--workspace DIR] [--timeout TIME] BASH-ARGUMENTS
+       bash BASH-ARGUMENTS          where `bash` or `sh` is a link to swbox
+
+Bash's arguments are -c LINE [NAME [ARG…]], SCRIPT [ARG…], or -s with the script on standard input; options that
+change how a script runs (-e, -u, -x, -o pipefail …) are passed on. No start-up file is read: -l and -i mean nothing,
+BASH_ENV and ENV are not honoured. Without flags the law is that of SWBOX_WORKFLOW, SWBOX_STATE, SWBOX_PROFILE and
+SWBOX_WORKSPACE of whoever starts the shell. A script of up to 64 KiB is judged by its text.
+
+Exit codes: the script's own; 124 time ran out; 125 swbox could not set up; 126 refused; 127 not found; 128+n signal n.
+";
+
 /// What bash was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
@@ -27,8 +42,8 @@ pub(super) enum Work {
     },
     /// Commands from standard input, with the positional parameters.
     Stdin(Vec<OsString>),
-    /// `--version`: answered by the real bash.
-    Version,
+    /// `--version` or `--help`: answered by the real bash.
+    About(OsString),
 }
 
 /// A call of bash.
@@ -82,7 +97,9 @@ pub(super) fn read(args: &[OsString]) -> Result<Call, Diagnostic> {
     while let [word, tail @ ..] = rest {
         let bytes = word.as_bytes();
         match bytes {
-            b"--version" => return Ok(Call { options: Vec::new(), work: Work::Version, own }),
+            b"--version" | b"--help" => {
+                return Ok(Call { options: Vec::new(), work: Work::About(word.clone()), own });
+            }
             b"--" | b"-" => {
                 rest = tail;
                 break;

@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod doctor;
 pub mod explain;
+mod fault;
 mod host;
 mod profiles;
 mod reading;
@@ -23,6 +24,7 @@ pub use crate::jail::{Exit, JailPlan, Outcome};
 pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
+pub use fault::end_on_panic;
 pub use report::{Judgement, LawShown, Report};
 pub use request::{Command, Law, Run};
 pub use run::{run, run_unjudged};
