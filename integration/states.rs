@@ -1,0 +1,322 @@
+//! The main job on a real project: what each state of `bugfix` runs and refuses, and how it is told.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod project;
+
+use std::fs;
+use std::path::Path;
+
+use project::{Project, has, ran};
+
+#[test]
+fn planning_reads_as_outside() {
+    let project = Project::new();
+    let mut lines = vec![
+        "cat README.md",
+        "grep -rn TODO . --include=*.rs --include=*.md | sort",
+        "find . -name '*.rs' -not -path './.git/*' | sort",
+        "git status",
+        "git status --short",
+        "git log --oneline | head -2",
+        "git log --oneline | head",
+        "git diff HEAD~1",
+        "git show --stat HEAD",
+        "git blame -s README.md",
+        "ls -la src | tail -3",
+        "cd src && wc -l *.rs | sort -n | tail -3",
+        "head -2 greeting.py; tail -1 greeting.js",
+        "test -f README.md && echo yes || echo no",
+        "for f in src/*.rs; do basename \"$f\"; done",
+        "cat missing.txt 2>/dev/null; echo $?",
+        "grep -c nothing README.md",
+        "sed -n '1,2p' README.md",
+        "awk '{ print NF }' README.md",
+        "echo \"$((1 + 2))\" | tr 3 4",
+        "sort README.md 2>&1 | uniq -c | head -3",
+        "diff src/lib.rs src/other.rs | head -3",
+    ];
+    if has("planning_reads_as_outside", "node") {
+        lines.push("node --version");
+    }
+    for line in lines {
+        let inside = project.line("planning", line);
+        let bare = project.bare(line);
+        assert_eq!(
+            (inside.code, &inside.stdout, &inside.stderr),
+            (bare.code, &bare.stdout, &bare.stderr),
+            "{line}"
+        );
+    }
+    for line in ["date", "ls -la", "pwd", "git --version", "which git", "uname -a"] {
+        let inside = project.line("planning", line);
+        assert_eq!((inside.code, inside.stderr.as_str()), (0, ""), "{line}: {inside:?}");
+        assert!(!inside.stdout.is_empty(), "{line}");
+    }
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+/// Line, class, a tool that it needs, the event of the way forward where there is one.
+const REFUSED_IN_PLANNING: &[(&str, &str, &str, Option<&str>)] = &[
+    ("cat > config.yml <<'EOF'\nowned\nEOF", "FileWrite", "Write", Some("PLAN_READY")),
+    ("echo x >> README.md", "FileWrite", "Write", Some("PLAN_READY")),
+    ("sed -i s/value/owned/ config.yml", "FileModify", "Edit", Some("PLAN_READY")),
+    ("rm -rf build", "Destructive", "__DESTRUCTIVE__", None),
+    ("git commit --allow-empty -m x", "GitWrite", "git_commit", None),
+    ("curl https://example.org", "Network", "WebFetch", None),
+    ("ls; rm -rf build", "Destructive", "__DESTRUCTIVE__", None),
+    ("echo $(touch made)", "FileWrite", "Write", Some("PLAN_READY")),
+];
+
+#[test]
+fn planning_refuses_with_class_right_and_way_forward() {
+    let project = Project::new();
+    let before = project.tree();
+    let head = project.git(&["rev-parse", "HEAD"]);
+    for (line, class, needs, event) in REFUSED_IN_PLANNING {
+        let text = project.line("planning", line);
+        assert_eq!((text.code, text.stdout.as_str()), (126, ""), "{line}: {text:?}");
+        let err = &text.stderr;
+        assert!(err.starts_with("swbox: forbidden in state \"planning\": `"), "{line}: {err}");
+        assert!(err.contains(class), "{line}: {err}");
+        let needs_line = err
+            .lines()
+            .find(|line| line.starts_with("  needs    "))
+            .unwrap_or_else(|| panic!("{line}: {err}"));
+        assert!(needs_line.contains(needs), "{line}: {err}");
+        assert!(
+            needs_line.contains("; this state has read_file, search_files, grep, git_log, git_diff"),
+            "{line}: {err}"
+        );
+
+        let (code, json) = project.json("planning", line);
+        assert_eq!((code, &json["decision"]), (126, &"forbidden".into()), "{line}");
+        let reasons = json["reasons"].as_array().unwrap();
+        let reason = reasons
+            .iter()
+            .find(|reason| reason["class"] == *class)
+            .unwrap_or_else(|| panic!("{line}: {json}"));
+        assert!(reason["needs"].as_array().unwrap().iter().any(|tool| tool == needs), "{line}: {json}");
+        assert!(json["classes"].as_array().unwrap().iter().any(|known| known == class), "{line}: {json}");
+        assert!(!json["segments"].as_array().unwrap().is_empty(), "{line}");
+        assert_eq!(json["outcome"], serde_json::Value::Null, "{line}");
+        match event {
+            Some(event) => {
+                assert_eq!(&json["hint"]["path"][0]["event"], event, "{line}: {json}");
+                let forward = format!("  forward  {event} → \"implementing\" (has ");
+                assert!(
+                    err.contains(&forward) && err.contains("rerun with --state implementing"),
+                    "{line}: {err}"
+                );
+            }
+            None => assert!(!err.contains("rerun with --state implementing"), "{line}: {err}"),
+        }
+    }
+    assert_eq!(project.tree(), before);
+    assert_eq!(project.git(&["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn the_refusal_has_the_documented_form() {
+    let project = Project::new();
+    let refused = project.line("planning", "cat > config.yml");
+    assert_eq!(
+        refused.stderr,
+        "swbox: forbidden in state \"planning\": `cat > config.yml` writes a file (FileWrite: config.yml)\n\
+         \x20 needs    Write or Edit in allowed_tools; this state has read_file, search_files, grep, git_log, git_diff\n\
+         \x20 forward  PLAN_READY → \"implementing\" (has write_file, edit_file); rerun with --state implementing\n"
+    );
+    assert_eq!(project.swbox(&["exec", "--quiet", "-c", "cat > config.yml"]).stderr, "");
+    let coloured = project.swbox(&["exec", "--color", "always", "-c", "cat > config.yml"]);
+    assert!(coloured.stderr.contains("\x1b[1;31mforbidden\x1b[0m"), "{coloured:?}");
+}
+
+#[test]
+fn the_text_of_an_agent_cannot_move_the_cursor() {
+    let project = Project::new();
+    let refused = project.line("planning", "echo $'a\\x1b' > \"f\u{202e}\x1b[2Jx\"");
+    assert_eq!(refused.code, 126);
+    assert!(!refused.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", refused.stderr);
+    assert!(refused.stderr.contains("202e"), "{:?}", refused.stderr);
+}
+
+#[test]
+fn implementing_writes_in_the_workspace_and_nowhere_else() {
+    let project = Project::new();
+    let around = project.surroundings();
+    let outside = project.outside();
+    for line in [
+        "cat > config.yml <<'EOF'\nname: other\nEOF",
+        "mkdir -p new/deep && echo x > new/deep/file",
+        "sed -i s/Hello/Hi/ greeting.py",
+        "cp README.md copy.md && mv copy.md moved.md",
+        "touch 'a b' $'new\\nline'",
+    ] {
+        let ran = project.line("implementing", line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}: {ran:?}");
+    }
+    assert_eq!(fs::read_to_string(project.path().join("config.yml")).unwrap(), "name: other\n");
+    assert_eq!(fs::read_to_string(project.path().join("new/deep/file")).unwrap(), "x\n");
+    assert!(fs::read_to_string(project.path().join("greeting.py")).unwrap().contains("Hi, "));
+    assert!(project.path().join("new\nline").exists() && project.path().join("moved.md").exists());
+
+    let outside = outside.display();
+    for line in [
+        format!("echo x > {outside}/made"),
+        format!("echo x >> {outside}/kept"),
+        "echo x > ../outside/made".to_owned(),
+        format!("ln -s {outside} link && echo x > link/made"),
+        format!("cp README.md {outside}/"),
+        format!("touch {outside}/kept"),
+        "echo x > ~/.bashrc".to_owned(),
+        "echo x > ~/.ssh/authorized_keys".to_owned(),
+        "echo x > /etc/swbox-it".to_owned(),
+        "echo x > .git/config".to_owned(),
+        "echo x > .git/hooks/post-checkout".to_owned(),
+    ] {
+        // Some succeed in a private place; what counts is what is there afterwards.
+        project.line("implementing", &line);
+        assert_eq!(project.surroundings(), around, "{line}");
+        assert!(!Path::new("/etc/swbox-it").exists());
+    }
+    assert!(!project.path().join(".git/hooks/post-checkout").exists());
+    project.git(&["status"]);
+}
+
+#[test]
+fn testing_runs_the_tests_and_changes_nothing() {
+    let project = Project::new();
+    let before = project.tree();
+    let mut runs = vec![("python3", "python3 -m unittest -q"), ("make", "make check")];
+    runs.push(("node", "npm test"));
+    runs.push(("cargo", "cargo test --offline -q"));
+    for (program, line) in runs {
+        if !has("testing_runs_the_tests_and_changes_nothing", program) {
+            continue;
+        }
+        let ran = project.line("testing", line);
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        assert_eq!(project.tree(), before, "{line} left something in the tree");
+    }
+    let broken = project.line("testing", "python3 -c 'import sys; sys.exit(3)'");
+    assert_eq!(broken.code, 3, "{broken:?}");
+}
+
+#[test]
+fn testing_does_not_let_a_test_change_the_code() {
+    if !has("testing_does_not_let_a_test_change_the_code", "python3") {
+        return;
+    }
+    let project = Project::new();
+    let before = project.tree();
+    let ran = project.line(
+        "testing",
+        "python3 -c \"open('greeting.py','w').write('x'); import os; os.remove('README.md'); print(open('greeting.py').read())\"",
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "x\n"), "{ran:?}");
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+fn review_cannot_change_a_file() {
+    let project = Project::new();
+    let before = project.tree();
+    for line in [
+        "echo x > config.yml",
+        "sed -i s/a/b/ config.yml",
+        "rm config.yml",
+        "git checkout -- .",
+        "python3 -c 'open(\"x\",\"w\")'",
+        "make",
+    ] {
+        let ran = project.line("review", line);
+        assert_eq!(ran.code, 126, "{line}: {ran:?}");
+    }
+    assert_eq!(project.line("review", "git diff HEAD~1 && cat README.md").code, 0);
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+fn committing_adds_and_commits_and_does_not_push() {
+    let project = Project::new();
+    fs::write(project.path().join("config.yml"), "name: fixed\n").unwrap();
+    fs::write(project.path().join("new file"), "x\n").unwrap();
+    assert_eq!(project.line("committing", "git status --short").stdout, " M config.yml\n?? \"new file\"\n");
+    let added = project.line("committing", "git add config.yml 'new file'");
+    assert_eq!((added.code, added.stderr.as_str()), (0, ""), "{added:?}");
+    let committed = project
+        .line("committing", "git commit -q -m \"$(cat <<'EOF'\nFix the name\n\nIt was wrong.\nEOF\n)\"");
+    assert_eq!((committed.code, committed.stderr.as_str()), (0, ""), "{committed:?}");
+    assert_eq!(project.git(&["log", "-1", "--format=%s|%an|%ae"]), "Fix the name|Test|t@example.org\n");
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+
+    let bare = project.outside().join("remote.git");
+    project.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    project.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
+    for line in [
+        "git push origin main",
+        "git push --force",
+        "git reset --hard HEAD~1",
+        "git branch -D main",
+        "git rebase HEAD~1",
+        "echo x > f",
+    ] {
+        let ran = project.line("committing", line);
+        assert_eq!(ran.code, 126, "{line}: {ran:?}");
+    }
+    assert_eq!(project.git(&["log", "-1", "--format=%s"]), "Fix the name\n");
+}
+
+#[test]
+fn a_final_state_runs_nothing() {
+    let project = Project::new();
+    for line in ["true", "ls", "cat README.md", "echo x", "python3 -c 1"] {
+        let ran = project.line("completed", line);
+        assert_eq!(ran.code, 126, "{line}");
+        assert!(ran.stderr.contains("final"), "{ran:?}");
+    }
+}
+
+#[test]
+fn secrets_environment_and_git_helpers_stay_outside() {
+    let project = Project::new();
+    let mut command = project.command(&[
+        "exec",
+        "--state",
+        "testing",
+        "-c",
+        "cat ~/.ssh/id_ed25519 ~/.npmrc; env; git config user.name; git config credential.helper; git config alias.pwn; true",
+    ]);
+    command
+        .env("AWS_SECRET_ACCESS_KEY", "LEAK1")
+        .env("MY_TOKEN", "LEAK2")
+        .env("LC_TIME", "C")
+        .env("LD_PRELOAD", "/x.so");
+    let ran = ran(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for leak in ["SECRET", "LEAK1", "LEAK2", "LD_PRELOAD", "store", "pwned"] {
+        assert!(!ran.stdout.contains(leak), "{leak}: {}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("LC_TIME=C\n") && ran.stdout.contains("\nTest\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("HOME={}\n", project.home().display())), "{}", ran.stdout);
+}
+
+#[test]
+fn a_state_sets_and_blocks_variables() {
+    let project = Project::new();
+    let workflow = project.outside().join("env.json");
+    fs::write(
+        &workflow,
+        r#"{"id":"env","initial":"work","states":{"work":{"allowed_tools":["Bash"],"env_overrides":{"STAGE":"a b"},"blocked_env":["TZ","LC_*"],"on":{"END":"failed"}},"failed":{"type":"final"}}}"#,
+    )
+    .unwrap();
+    let mut command = project.command(&[
+        "exec",
+        "--workflow",
+        workflow.to_str().unwrap(),
+        "-c",
+        "echo \"$STAGE|$TZ|$LC_TIME|$LANG\"",
+    ]);
+    command.env("TZ", "UTC").env("LC_TIME", "C").env("LANG", "C.UTF-8");
+    assert_eq!(ran(command.output().unwrap()).stdout, "a b|||C.UTF-8\n");
+}
