@@ -1,6 +1,8 @@
 //! Names: what they resolve to decides, and it is decided once.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::name_server;
 use super::origin::{Origin, Says};
@@ -144,4 +146,22 @@ fn the_hosts_file_is_asked_first_and_judged_too() {
     assert_eq!(status(&proxy.get(&format!("Build.Example.:{port}"))), 200);
     let proxy = Proxy::with(&both[..1], sources(), Limits::default());
     assert_eq!(status(&proxy.get(&format!("build.example:{port}"))), 403);
+}
+
+/// A question to a name server is a message to whoever runs the domain.
+#[test]
+fn a_name_that_is_not_listed_is_not_asked_for() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let names = name_server(move |_, _| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Says::NoSuchName
+    });
+    let proxy = Proxy::with_names(&["listed.example"], &[names]);
+    for host in ["secret.evil.example", "secret.listed.example", "listed.example:8080", "evil.example:443"] {
+        assert_eq!(status(&proxy.get(host)), 403, "{host}");
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    assert_eq!(status(&proxy.get("listed.example")), 502);
+    assert!(asked.load(Ordering::Relaxed) > 0);
 }
