@@ -353,6 +353,7 @@ impl<'a> Reader<'_, 'a> {
     /// Reads a cluster of short options; returns how many of the following words it takes.
     fn cluster(&mut self, word: Word<'a>, next: usize) -> usize {
         let prefix = word.known_prefix();
+        let mut doubtful = false;
         for (at, letter) in prefix.char_indices().skip(1) {
             let after = at + letter.len_utf8();
             let rest = (after < prefix.len() || word.is_dynamic()).then(|| word.tail(after));
@@ -360,15 +361,18 @@ impl<'a> Reader<'_, 'a> {
                 Some(Known::Plain) => {}
                 Some(Known::Valued) => return usize::from(rest.is_none()),
                 Some(Known::Effect(option)) if option.takes == Takes::Nothing => {
-                    self.give(option, None, next, false);
+                    // Help stands alone: inside a cluster the letter may be part of a word that the row does not know.
+                    let is_alone = prefix.chars().count() == 2;
+                    self.give(option, None, next, doubtful || (option.traits.has(Traits::INFO) && !is_alone));
                 }
-                Some(known) => return self.take(&known, rest, next, false),
+                Some(known) => return self.take(&known, rest, next, doubtful),
                 None => {
                     self.call.unknown = Some(word);
                     // Where no unlisted option matters the letters behind it still may.
                     if self.spec.unknown != Unknown::Ignored {
                         return 0;
                     }
+                    doubtful = true;
                 }
             }
         }
@@ -408,7 +412,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn give(&mut self, option: &'a OptionSpec<'a>, value: Option<Word<'a>>, next: usize, doubtful: bool) {
-        self.call.info |= option.traits.has(Traits::INFO);
+        self.call.info |= option.traits.has(Traits::INFO) && !doubtful;
         self.call.given.push(Given { option, value, index: next - 1, doubtful });
     }
 

@@ -123,7 +123,12 @@ const SUBCOMMANDS: &[Row] = &[
         opt("ABCmfe", "").value(),
         opt("", "ext-grep"),
     ]),
-    command(&["add", "stage"]).classes(&[GitWrite]).tool("git_add").lenient().options(DRY_RUN),
+    command(&["add", "stage"])
+        .classes(&[GitWrite])
+        .tool("git_add")
+        .lenient()
+        .switches("vfiApuN")
+        .options(DRY_RUN),
     command(&["commit"]).classes(&[GitWrite]).tool("git_commit").lenient().options(&[
         opt("n", ""),
         opt("", "dry-run").drops(&[GitWrite]).adds(&[GitRead]),
@@ -136,6 +141,7 @@ const SUBCOMMANDS: &[Row] = &[
         .classes(&[GitWrite, Network])
         .tool("git_push")
         .lenient()
+        .switches("uqv46")
         .options(&[
             opt("", "dry-run").drops(&[GitWrite]),
             opt("n", "").drops(&[GitWrite]),

@@ -504,7 +504,8 @@ pub const ROWS: &[Row] = &[
         .lenient()
         .options(&[opt("", "log-file").role(Role::Write)])
         .operands(Role::Command),
-    command(&["multitime", "hyperfine"])
+    command(&["multitime"]).wrapper().switches("lqsv").values("bInorRs").operands(Role::Command),
+    command(&["hyperfine"])
         .wrapper()
         .permuting()
         .switches("iN")

@@ -5,7 +5,7 @@
 use crate::classify::findings::Findings;
 use crate::classify::opacity::Cause;
 use crate::classify::options::{Call, Word};
-use crate::classify::spec::{Role, Traits};
+use crate::classify::spec::Role;
 use crate::classify::{op::OpClass, registry};
 
 /// `bash -c TEXT`, `bash FILE`, `bash` (reads its standard input).
@@ -65,9 +65,7 @@ pub fn python<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             }
         }
         _ => {
-            let program = name.split('.').next().unwrap_or(name);
-            let is_known = registry::lookup(program).is_some_and(|row| !row.traits.has(Traits::EFFECT_FREE));
-            if is_known && program == name {
+            if MODULES.contains(&name) && registry::lookup(name).is_some() {
                 findings.opaque = None;
                 let mut argv = vec![crate::shell::Arg {
                     value: crate::shell::Value::Literal(name.to_owned()),
@@ -79,6 +77,35 @@ pub fn python<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         }
     }
 }
+
+/// Modules that are the program of the same name.
+const MODULES: &[&str] = &[
+    "autopep8",
+    "bandit",
+    "black",
+    "build",
+    "coverage",
+    "flake8",
+    "hatch",
+    "isort",
+    "mypy",
+    "nox",
+    "pdm",
+    "pip",
+    "pipenv",
+    "poetry",
+    "pre_commit",
+    "pycodestyle",
+    "pyflakes",
+    "pylint",
+    "pyright",
+    "pytest",
+    "ruff",
+    "tox",
+    "twine",
+    "uv",
+    "yapf",
+];
 
 /// `perl -i -pe CODE FILES`, `ruby -ne CODE FILES`: files that are edited or read line by line.
 pub fn line_editor<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
