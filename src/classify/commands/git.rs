@@ -219,27 +219,33 @@ const SUBCOMMANDS: &[Row] = &[
                 .hatch(git::remote),
         ])
         .lenient_sub(),
-    command(&["branch"]).classes(&[GitWrite]).bare(&[GitRead]).tool("git_branch").lenient().options(&[
-        opt("l", "list").drops(&[GitWrite]).adds(&[GitRead]),
-        opt("ar", "all").drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "remotes").drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "show-current").drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "contains").value().drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "no-contains").value().drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "merged").attached().drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "no-merged").attached().drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "points-at").value().drops(&[GitWrite]).adds(&[GitRead]),
-        opt("", "sort").value(),
-        opt("", "format").value(),
-        opt("dDmMcCuf", "").adds(&[GitWrite]),
-        opt("", "delete").adds(&[GitWrite]),
-        opt("", "move").adds(&[GitWrite]),
-        opt("", "copy").adds(&[GitWrite]),
-        opt("", "force").adds(&[GitWrite]),
-        opt("", "set-upstream-to").value().adds(&[GitWrite]),
-        opt("", "unset-upstream").adds(&[GitWrite]),
-        opt("", "edit-description").adds(&[GitWrite]),
-    ]),
+    command(&["branch"])
+        .classes(&[GitWrite])
+        .bare(&[GitRead])
+        .tool("git_branch")
+        .lenient()
+        .switches("vqi")
+        .options(&[
+            opt("l", "list").drops(&[GitWrite]).adds(&[GitRead]),
+            opt("ar", "all").drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "remotes").drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "show-current").drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "contains").value().drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "no-contains").value().drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "merged").attached().drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "no-merged").attached().drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "points-at").value().drops(&[GitWrite]).adds(&[GitRead]),
+            opt("", "sort").value(),
+            opt("", "format").value(),
+            opt("dDmMcCuf", "").adds(&[GitWrite]),
+            opt("", "delete").adds(&[GitWrite]),
+            opt("", "move").adds(&[GitWrite]),
+            opt("", "copy").adds(&[GitWrite]),
+            opt("", "force").adds(&[GitWrite]),
+            opt("", "set-upstream-to").value().adds(&[GitWrite]),
+            opt("", "unset-upstream").adds(&[GitWrite]),
+            opt("", "edit-description").adds(&[GitWrite]),
+        ]),
     command(&["tag"]).classes(&[GitWrite]).bare(&[GitRead]).tool("git_tag").lenient().options(&[
         opt("l", "list").drops(&[GitWrite]).adds(&[GitRead]),
         opt("n", "").attached().drops(&[GitWrite]).adds(&[GitRead]),
@@ -286,7 +292,7 @@ const SUBCOMMANDS: &[Row] = &[
         opt("", "keep"),
         opt("", "pathspec-from-file").role(Role::Read),
     ]),
-    command(&["clean"]).classes(&[Destructive]).tool("git_clean").lenient().options(&[
+    command(&["clean"]).classes(&[Destructive]).tool("git_clean").lenient().switches("dfiqxX").options(&[
         opt("n", "dry-run").drops(&[Destructive]).adds(&[GitRead]),
         opt("e", "exclude").value(),
         opt("", "no-dry-run").adds(&[Destructive]),
@@ -296,7 +302,7 @@ const SUBCOMMANDS: &[Row] = &[
         command(&["show"]).local().closed().classes(&[GitRead]).tool("git_diff").lenient().options(DIFF),
         command(&["drop", "clear"]).classes(&[Destructive]).tool("git_stash").lenient(),
     ]),
-    command(&["rm"]).classes(&[GitWrite, Destructive]).tool("git_rm").lenient().options(&[
+    command(&["rm"]).classes(&[GitWrite, Destructive]).tool("git_rm").lenient().switches("rfq").options(&[
         opt("", "cached").drops(&[Destructive]),
         opt("n", "dry-run").drops(&[GitWrite, Destructive]).adds(&[GitRead]),
     ]),
