@@ -73,6 +73,13 @@ pub const ROWS: &[Row] = &[
             opt("", "defaults-file").value().opaque(Cause::Configuration),
             opt("", "defaults-extra-file").value().opaque(Cause::Configuration),
             opt("", "plugin-dir").value().opaque(Cause::ExecOption),
+            // The plugin's name is a path below the plugin directory: `../../x` leaves it.
+            opt("", "default-auth").value().opaque(Cause::ExecOption).except(&[
+                "mysql_native_password",
+                "caching_sha2_password",
+                "sha256_password",
+                "mysql_clear_password",
+            ]),
             opt("", "file").value().opaque(Cause::ScriptFile),
             opt("V", "").info(),
             opt("?", "").info(),

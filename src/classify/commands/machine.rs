@@ -73,7 +73,8 @@ pub const ROWS: &[Row] = &[
         "lpr",
         "lp",
     ])
-    .lenient(),
+    .lenient()
+    .hatch(screen),
     command(&["cgexec"]).wrapper().switches("").values("g").longs(&["sticky"]).operands(Role::Command),
     // The network's settings; looking at them talks to nobody.
     command(&["ip"])
@@ -195,8 +196,18 @@ pub const ROWS: &[Row] = &[
 
 /// `sysctl name=value` writes also without `-w`.
 fn sysctl<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
-    if call.operands.iter().any(|word| word.known_prefix().contains('=') || word.is_dynamic()) {
-        findings.add(FileModify, call.name.span());
+    for word in &call.operands {
+        let known = word.known_prefix();
+        if known.contains('=') || word.is_dynamic() {
+            findings.add(FileModify, word.span());
+        }
+        // `kernel.core_pattern=|PROGRAM`, `kernel.modprobe=PROGRAM`: the kernel starts it.
+        if known.contains('|')
+            || known.starts_with("kernel.modprobe")
+            || known.starts_with("kernel.core_pattern")
+        {
+            findings.opaque(Cause::ExecOption, word.span());
+        }
     }
 }
 
@@ -272,12 +283,30 @@ fn interfaces<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 fn screen<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
     match name {
-        "scrot" | "maim" | "flameshot" | "grim" | "screencapture" | "xwd" | "ksnip" => {
-            findings.unknown_path(FileWrite, call.name.span())
+        "scrot" | "maim" | "flameshot" | "grim" | "screencapture" => {
+            findings.unknown_path(FileWrite, call.name.span());
+            let has_exec = call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-e" | "--exec")));
+            if name == "scrot" && has_exec {
+                findings.opaque(Cause::ExecOption, call.name.span());
+            }
         }
-        "rofi" | "dmenu_run" | "i3-msg" | "swaymsg" | "hyprctl" | "xdotool" | "ydotool" => {
-            findings.opaque(Cause::ExecOption, call.name.span())
+        "lp" | "lpr" => {
+            for word in &call.operands {
+                findings.role(Role::Read, *word);
+            }
         }
+        "update-alternatives" | "alternatives" => {
+            let changes = call.words.iter().any(|arg| {
+                matches!(
+                    arg.value.literal(),
+                    Some("--install" | "--set" | "--remove" | "--remove-all" | "--config" | "--auto")
+                )
+            });
+            if changes {
+                findings.add(FileModify, call.name.span());
+            }
+        }
+        "rofi" | "xdotool" | "ydotool" => findings.opaque(Cause::ExecOption, call.name.span()),
         "espeak" | "espeak-ng" | "say"
             if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-w" | "-o"))) =>
         {

@@ -13,8 +13,6 @@ pub const ROWS: &[Row] = &[
     command(&["expr", "yes", "fortune", "cmatrix", "sl", "jot", "ascii", "dateadd", "datediff"])
         .pure()
         .lenient(),
-    command(&["info", "man2html", "manpath", "mandb", "cheat"]).lenient().hatch(pages),
-    command(&["tldr", "trans"]).classes(&[Network]).lenient(),
     command(&["fzf", "sk", "peco", "gum"]).lenient().stdin_filter().options(&[
         opt("", "preview").value().opaque(Cause::ExecOption),
         opt("", "bind").value().opaque(Cause::ExecOption),
@@ -92,26 +90,6 @@ pub const ROWS: &[Row] = &[
         .classes(&[FileRead])
         .hatch(notes),
 ];
-
-/// `mandb` writes its index; an `info` page is read.
-fn pages<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
-    let name = call.name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
-    match name {
-        "mandb" | "catman" => findings.unknown_path(FileWrite, call.name.span()),
-        "howdoi" => findings.add(Network, call.name.span()),
-        "navi" => findings.opaque(Cause::ExecOption, call.name.span()),
-        _ => {}
-    }
-    for arg in call.words {
-        let known = arg.value.known_prefix();
-        if known == "-o" || known.starts_with("--output") {
-            findings.unknown_path(FileWrite, arg.span);
-        }
-        if known.starts_with("--restore") || known == "-e" {
-            findings.opaque(Cause::Editor, arg.span);
-        }
-    }
-}
 
 /// `zoxide query`, `autojump -s`: looks at a list of names.
 fn navigator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {

@@ -5,11 +5,13 @@ pub mod build;
 pub mod builtin;
 pub mod check;
 pub mod cloud;
+pub mod cluster;
 pub mod container;
 pub mod crypto;
 pub mod database;
 pub mod file;
 pub mod git;
+pub mod help;
 pub mod infrastructure;
 pub mod interpreter;
 pub mod kubernetes;
@@ -56,6 +58,8 @@ pub static FAMILIES: &[&[Row]] = &[
     kubernetes::ROWS,
     media::ROWS,
     misc::ROWS,
+    help::ROWS,
+    cluster::ROWS,
     network::ROWS,
     probe::ROWS,
     server::ROWS,

@@ -145,7 +145,8 @@ pub const ROWS: &[Row] = &[
     ]),
     command(&["brew"]).lenient().subcommands(BREW).options(&[opt("v", "").info()]),
     command(&["snap", "snapd"]).lenient().subcommands(&[
-        command(&["install", "refresh", "download", "find", "login", "switch"]).classes(&[Network]).lenient(),
+        command(&["install", "try"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+        command(&["refresh", "download", "find", "login", "switch"]).classes(&[Network]).lenient(),
         command(&["remove", "forget"]).classes(&[Destructive]).lenient(),
         command(&["run", "start", "restart"]).opaque(Cause::PackageScript).lenient(),
         command(&[

@@ -85,10 +85,11 @@ pub const ROWS: &[Row] = &[
             opt("x", "hex-dump").role(Role::Write),
         ])
         .first(&[Role::Host]),
-    command(&["socat", "socat1"]).classes(&[Network]).lenient().values("bdtTlLfhmpu").hatch(socat),
+    command(&["socat", "socat1"]).classes(&[Network]).lenient().values("btTL").hatch(socat),
     command(&["telnet", "tn3270", "rlogin", "cu", "minicom"])
         .classes(&[Network])
         .lenient()
+        .options(&[opt("S", "script").value().opaque(Cause::ScriptFile)])
         .first(&[Role::Host]),
     // Queries: `dig -f FILE` reads names from a file.
     command(&["dig", "host", "nslookup", "kdig", "delv", "whois", "getent"])

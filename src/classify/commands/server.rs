@@ -72,13 +72,14 @@ pub const ROWS: &[Row] = &[
         opt("", "rsh").value().opaque(Cause::ExecOption),
     ])
     .hatch(forgets),
-    // Servers: what they serve or run is in their configuration.
+    // Servers: what they serve or run is in their configuration; `-t` only tests it.
+    command(&["nginx", "apache2", "apachectl", "apache2ctl", "httpd", "sshd"])
+        .classes(&[Network])
+        .opaque(Cause::Configuration)
+        .lenient()
+        .values("cfgspk")
+        .options(&[opt("tT", "").drops(&[Network]).transparent(), opt("vV", "").info()]),
     command(&[
-        "nginx",
-        "apache2",
-        "apachectl",
-        "apache2ctl",
-        "httpd",
         "caddy",
         "haproxy",
         "traefik",
@@ -86,7 +87,6 @@ pub const ROWS: &[Row] = &[
         "squid",
         "dnsmasq",
         "named",
-        "sshd",
         "vsftpd",
         "postfix",
         "uwsgi",
@@ -102,8 +102,7 @@ pub const ROWS: &[Row] = &[
     ])
     .classes(&[Network])
     .opaque(Cause::Configuration)
-    .lenient()
-    .options(&[opt("tT", "").drops(&[Network]).transparent(), opt("vV", "").info()]),
+    .lenient(),
     command(&["irssi", "weechat"]).classes(&[Network]).opaque(Cause::Configuration).lenient(),
 ];
 

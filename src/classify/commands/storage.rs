@@ -4,7 +4,7 @@ use crate::classify::findings::Findings;
 use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileSearch, FileWrite};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
-use crate::classify::spec::{Role, Row, command, opt};
+use crate::classify::spec::{Row, command, opt};
 
 /// The rows of this family.
 pub const ROWS: &[Row] = &[
@@ -279,7 +279,7 @@ fn volumes<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     {
         findings.opaque(Cause::ScriptFile, span);
     }
-    if let Some(file) = call.value("output") {
-        findings.role(Role::Write, file);
+    if name == "dmsetup" && call.words.iter().any(|arg| arg.value.known_prefix().starts_with("--exec")) {
+        findings.opaque(Cause::ExecOption, span);
     }
 }

@@ -111,7 +111,8 @@ pub const ROWS: &[Row] = &[
             opt("s", "set").value().unbounded(),
             opt("I", "iso-8601").attached(),
             // BSD: `-j -f FORMAT` and `-v` only compute.
-            opt("vj", ""),
+            opt("j", ""),
+            opt("v", "").value(),
         ])
         .numeric(),
     command(&["hwclock", "rtcwake", "adjtimex", "zdump", "tzselect"]).lenient(),
@@ -346,7 +347,8 @@ const SYSTEMCTL: &[Row] = &[
         "add-requires",
     ])
     .classes(&[FileModify])
-    .lenient(),
+    .lenient()
+    .hatch(unit_paths),
     command(&["edit"]).opaque(Cause::Editor).lenient(),
     command(&["clean"]).classes(&[Destructive]).lenient(),
 ];
@@ -387,6 +389,10 @@ fn names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 
 /// Services start what their files say; a look does not.
 fn service<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    // `service ../../bin/sh` leaves the directory of services.
+    if let Some(word) = call.operands.iter().find(|word| word.known_prefix().contains('/')) {
+        findings.opaque(Cause::ExecOption, word.span());
+    }
     if call.operands.iter().any(|word| {
         matches!(
             word.text(),
@@ -397,6 +403,13 @@ fn service<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
     if call.operands.iter().any(|word| matches!(word.text(), Some("remove" | "del" | "unload" | "bootout"))) {
         findings.add(FileModify, call.name.span());
+    }
+}
+
+/// A unit by its path says what will be started.
+fn unit_paths<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(word) = call.operands.iter().find(|word| word.known_prefix().contains('/')) {
+        findings.opaque(Cause::ScriptFile, word.span());
     }
 }
 

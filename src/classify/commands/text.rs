@@ -479,7 +479,6 @@ pub const ROWS: &[Row] = &[
         "uni2ascii",
         "seq",
         "factor",
-        "cowsay",
         "figlet",
         "toilet",
         "lolcat",

@@ -158,8 +158,8 @@ pub fn tar<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         at += 1;
         let known = word.known_prefix();
         if ended || !known.starts_with('-') || known == "-" {
-            if word.is_dynamic() && known.is_empty() && word.may_split() {
-                // An unquoted variable may hold options.
+            if tar.mode.is_none() && word.is_dynamic() && known.is_empty() && word.may_split() {
+                // An unquoted variable in front may hold the options.
                 findings.opaque(Cause::UnknownOption, word.span());
             }
             tar.operands.push(word);
