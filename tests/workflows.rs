@@ -57,3 +57,28 @@ fn each_built_in_keeps_its_examples() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn a_workflow_is_drawn() {
+    let swbox = |arguments: &[&str]| {
+        let output =
+            std::process::Command::new(env!("CARGO_BIN_EXE_swbox")).args(arguments).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, mermaid, _) = swbox(&["workflow", "graph", "bugfix", "--state", "review"]);
+    assert_eq!(code, Some(0));
+    assert!(mermaid.starts_with("stateDiagram-v2\n") && mermaid.contains("class s3 current"), "{mermaid}");
+    let (code, dot, _) = swbox(&["workflow", "graph", "ci", "--format", "dot"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        dot.starts_with("digraph \"ci\" {\n") && dot.contains("TESTS_PASS [approval]\", style=bold"),
+        "{dot}"
+    );
+    let (code, out, error) = swbox(&["workflow", "graph", "bugfix", "--state", "reviewing"]);
+    assert_eq!((code, out.as_str()), (Some(125), ""));
+    assert!(error.contains("review"), "{error}");
+}

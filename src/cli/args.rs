@@ -223,6 +223,27 @@ pub(super) enum WorkflowCommand {
         #[arg(long)]
         json: bool,
     },
+    /// A workflow as a picture in text.
+    Graph {
+        /// A built-in's name, or a file.
+        #[arg(value_name = "NAME|FILE")]
+        workflow: OsString,
+        /// The form: `mermaid` for pages, `dot` for Graphviz.
+        #[arg(long, value_name = "FORM", default_value = "mermaid")]
+        format: Drawing,
+        /// The state to mark.
+        #[arg(long, short, value_name = "STATE")]
+        state: Option<String>,
+    },
+}
+
+/// How a workflow is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Drawing {
+    /// A Mermaid state diagram.
+    Mermaid,
+    /// A Graphviz digraph.
+    Dot,
 }
 
 fn span(text: &str) -> Result<Duration, String> {

@@ -1,11 +1,11 @@
-//! `swbox workflow`: list, show, validate.
+//! `swbox workflow`: list, show, validate, graph.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::args::WorkflowCommand;
+use super::args::{Drawing, WorkflowCommand};
 use super::classify::columns;
 use super::exit::Code;
 use super::json_line;
@@ -21,6 +21,11 @@ pub(super) fn workflow(command: WorkflowCommand, color: ColorChoice) -> Result<u
         WorkflowCommand::List { json } => list(json, paint),
         WorkflowCommand::Show { workflow, json } => show(&workflow, json, paint),
         WorkflowCommand::Validate { workflows, json } => validate(&workflows, json, paint),
+        WorkflowCommand::Graph { workflow, format, state } => {
+            let as_dot = format == Drawing::Dot;
+            print(&service::draw_workflow(&workflow, state.as_deref(), as_dot)?)?;
+            Ok(Code::OK)
+        }
     }
 }
 

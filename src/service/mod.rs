@@ -29,7 +29,9 @@ pub use report::{Judgement, LawShown, Report};
 pub use request::{Command, Law, Run};
 pub use run::{run, run_unjudged};
 pub use setting::{Reader, check};
-pub use workflow::{Listed, Shown, Validated, list_workflows, show_workflow, validate_workflow};
+pub use workflow::{
+    Listed, Shown, Validated, draw_workflow, list_workflows, show_workflow, validate_workflow,
+};
 
 /// The standard stream that the caller had closed, if any.
 pub fn closed_stream() -> Option<&'static str> {

@@ -131,7 +131,7 @@ impl Setting {
 }
 
 /// The named state, or the initial one.
-fn state_of(machine: &Machine, named: Option<&str>) -> Result<String, Diagnostic> {
+pub(super) fn state_of(machine: &Machine, named: Option<&str>) -> Result<String, Diagnostic> {
     let Some(named) = named else { return Ok(machine.initial.clone()) };
     if machine.states.contains_key(named) {
         return Ok(named.to_owned());

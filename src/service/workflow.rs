@@ -1,12 +1,12 @@
-//! Looking at workflows: the list, one as a table, the checks.
+//! Looking at workflows: the list, one as a table or a picture, the checks.
 
 use std::ffi::OsStr;
 
-use super::workflows;
+use super::{setting, workflows};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Policy, RuleSet};
 use crate::workflow::builtin::BUILTINS;
-use crate::workflow::{StateKind, load};
+use crate::workflow::{StateKind, diagram, load};
 
 /// A workflow with a name.
 #[derive(Debug, Clone)]
@@ -106,6 +106,19 @@ pub fn show_workflow(name: &OsStr) -> Result<Shown, Diagnostic> {
         text: String::from_utf8_lossy(&source.bytes).into_owned(),
         remarks: chosen.loaded.violations.iter().chain(&chosen.loaded.advice).cloned().collect(),
     })
+}
+
+/// One workflow as a picture in text, with a state marked: Mermaid, or DOT.
+///
+/// # Errors
+/// One that cannot be found or loaded; a state that it does not have.
+pub fn draw_workflow(name: &OsStr, state: Option<&str>, as_dot: bool) -> Result<String, Diagnostic> {
+    let chosen = workflows::choose(Some(name))?;
+    let machine = &chosen.loaded.machine;
+    if let Some(state) = state {
+        setting::state_of(machine, Some(state))?;
+    }
+    Ok(if as_dot { diagram::dot(machine, state) } else { diagram::mermaid(machine, state) })
 }
 
 /// Runs every check on a workflow.
