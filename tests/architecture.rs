@@ -14,13 +14,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("shell", &["diagnostic"]),
     ("classify", &["diagnostic", "shell"]),
-    ("workflow", &["diagnostic", "shell", "classify"]),
+    ("hosts", &["diagnostic"]),
+    ("workflow", &["diagnostic", "shell", "classify", "hosts"]),
     ("policy", &["diagnostic", "shell", "classify", "workflow"]),
     ("engine", &["diagnostic", "shell", "classify", "workflow", "policy"]),
-    ("profile", &["diagnostic", "shell", "classify", "workflow", "policy", "engine"]),
+    ("profile", &["diagnostic", "shell", "classify", "workflow", "policy", "engine", "hosts"]),
     ("sys", &["diagnostic"]),
-    ("proxy", &["diagnostic", "sys"]),
-    ("jail", &["diagnostic", "sys", "profile", "policy", "proxy"]),
+    ("proxy", &["diagnostic", "sys", "hosts"]),
+    ("jail", &["diagnostic", "sys", "profile", "policy", "proxy", "hosts"]),
     ("supervisor", &["diagnostic", "sys", "jail", "profile", "policy", "classify", "shell"]),
     ("transaction", &["diagnostic", "sys", "jail", "profile", "policy"]),
     ("store", &["diagnostic", "engine", "workflow", "policy", "profile"]),
@@ -51,7 +52,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// Modules without files, clock, environment, processes, network or threads.
-const PURE: &[&str] = &["diagnostic", "shell", "classify", "workflow", "policy", "engine", "profile"];
+const PURE: &[&str] =
+    &["diagnostic", "hosts", "shell", "classify", "workflow", "policy", "engine", "profile"];
 
 /// What a pure module must not name.
 const IMPURE_PATHS: &[&str] = &[

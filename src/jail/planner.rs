@@ -12,10 +12,11 @@ use super::probe::Host;
 use super::protection;
 use super::seccomp::{FilterSpec, Sockets};
 use crate::diagnostic::Diagnostic;
+use crate::hosts::{BadEntry, HostList};
 use crate::policy::{NetworkRight, WorkspaceRight};
 use crate::profile::SandboxSpec;
+use crate::proxy::Order;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
-use crate::proxy::{BadEntry, HostList, Order};
 
 /// Device nodes that every command gets.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];

@@ -118,7 +118,22 @@ pub struct WorkspaceNames {
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
     /// Names a state with a network right may reach.
+    #[serde(deserialize_with = "host_entries")]
     pub hosts: Vec<String>,
+}
+
+/// Entries that can be held as they read; each wrong one is an error at its place.
+fn host_entries<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<String>, D::Error> {
+    struct Entry(String);
+    impl<'de> Deserialize<'de> for Entry {
+        fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+            super::value::checked(input, |text| match crate::hosts::check(text) {
+                Ok(()) => Ok(Self(text.to_owned())),
+                Err(bad) => Err(bad.to_string()),
+            })
+        }
+    }
+    Ok(Vec::<Entry>::deserialize(input)?.into_iter().map(|entry| entry.0).collect())
 }
 
 /// What a credential is made of, and whether commands get it.
@@ -307,6 +322,7 @@ mod tests {
             "[environment.set]\n\"A=B\" = \"x\"",
             "[workspace]\noutputs = [\"../x\"]",
             "[secrets]\npaths = [\"/a/*/b\"]",
+            "[network]\nhosts = [\"a.example\", \"https://b.example\"]",
         ] {
             assert_eq!(refused(text).line, Some(2), "{text}: {}", refused(text));
         }

@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::log::Log;
-use super::policy::HostList;
 use super::resolve::{LookupError, Resolver};
 use super::serve::Limits;
-use super::target::{Host, Target};
+use crate::hosts::HostList;
+use crate::hosts::{Host, Target};
 
 /// How long one address may take to answer.
 const CONNECT_TIME: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 use super::dial::{Gate, NoConnection};
 use super::serve::{Permit, tunnel};
-use super::target::{Host, Target};
+use crate::hosts::{Host, Target};
 
 const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 * 1024;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, PoisonError};
 
-use super::policy::Refused;
-use super::target::{BadHost, Target};
+use crate::hosts::Refused;
+use crate::hosts::{BadHost, Target};
 
 /// How many distinct refusals are kept; further ones are only counted.
 const KEPT: usize = 256;
@@ -158,7 +158,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proxy::target::Host;
+    use crate::hosts::Host;
 
     fn target(host: &str, port: u16) -> Target {
         Target { host: Host::parse(host).unwrap(), port }

@@ -23,10 +23,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::confine::confine;
 use super::dial::Gate;
 use super::log::{Line, Log, Report};
-use super::policy::HostList;
 use super::resolve::{self, Resolver, Sources};
 use super::serve;
 use crate::diagnostic::Diagnostic;
+use crate::hosts::HostList;
 use crate::sys::process::{close_from, set_name};
 use crate::sys::signal::Set;
 

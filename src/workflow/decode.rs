@@ -349,6 +349,9 @@ fn jail(reader: &mut Reader, node: &Node, path: &Path) -> Option<JailSettings> {
         Some(_) => reader.one_or_many(&object, "network"),
         None => None,
     };
+    for bad in network.iter().flatten().filter_map(|entry| crate::hosts::check(entry).err()) {
+        reader.error("bad_host_entry", &path.key("network"), bad.to_string());
+    }
     let observe = reader.one_or_many(&object, "observe").unwrap_or_default();
     let at = path.key("observe");
     let watched = [("reads", Observe::Reads), ("trace", Observe::Trace)];

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use super::dial::Gate;
 use super::log::{Log, RefusedHost, Report};
-use super::policy::HostList;
 use super::resolve::{Resolver, Sources};
 use super::serve::{self, Limits};
+use crate::hosts::HostList;
 
 /// A proxy in a thread of its own, as the process runs it.
 struct Proxy {

@@ -407,3 +407,14 @@ mod hostile {
         }
     }
 }
+
+#[test]
+fn a_host_that_cannot_be_held_is_an_error_at_its_place() {
+    for network in ["[\"a.example\", \"https://b.example\"]", "{\"hosts\": [\"*.b.*\"]}", "\"127.1\""] {
+        let state = format!("{{\"jail\": {{\"network\": {network}}}, \"on\": {{\"GO\": \"done\"}}}}");
+        let (code, path, _) = first(&around(&state, ""));
+        assert_eq!((code, path.as_str()), ("bad_host_entry", "states.a.jail.network"), "{network}");
+    }
+    let state = "{\"jail\": {\"network\": [\"a.example\", \"*.b.example:8443\", \"10.0.0.0/8\", \"*\"]}, \"on\": {\"GO\": \"done\"}}";
+    sound(&around(state, ""));
+}

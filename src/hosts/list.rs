@@ -3,8 +3,8 @@
 //! Danger: this is the whole wall between a jailed command and the network. What no entry names is refused, and a name
 //! that resolves to an inner address is refused although the name is listed.
 
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
 
 use super::address::{AddressClass, AddressRange};
 use super::target::{BadHost, Host, Target};
@@ -116,6 +116,11 @@ impl fmt::Display for Refused {
 
 fn may_be_suggested(class: AddressClass) -> bool {
     matches!(class, AddressClass::Public | AddressClass::Private | AddressClass::Loopback)
+}
+
+/// Whether a text is an entry; what is wrong with it where it is none.
+pub fn check(text: &str) -> Result<(), BadEntry> {
+    Entry::parse(text).map(|_| ()).map_err(|problem| BadEntry { entry: text.to_owned(), problem })
 }
 
 impl HostList {

@@ -3,8 +3,8 @@
 //! Danger: two spellings of one address must never be judged differently. What resolvers and C libraries would take for an
 //! address (`2130706433`, `0x7f.1`, `017700000001`) is an address here, and what is neither name nor address is refused.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A host as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

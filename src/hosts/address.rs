@@ -4,8 +4,8 @@
 //! a public unicast address has a class of its own, and an address that carries another (NAT64, 6to4, mapped) has the
 //! class of what it carries.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The kind of place an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
