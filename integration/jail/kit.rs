@@ -323,6 +323,34 @@ pub(crate) fn launcher(right: &str, workspace: &Path, command: &[&str]) -> Comma
     launcher
 }
 
+/// A process of the host that is ended with the value.
+pub(crate) struct Running(pub(crate) std::process::Child);
+
+impl Running {
+    /// Starts it.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// This program.
 pub(crate) fn own() -> PathBuf {
     std::env::current_exe().unwrap()

@@ -6,7 +6,7 @@ use swbox::jail::{Achieved, LimitHit};
 use swbox::profile::{Protection, Requirement};
 
 use crate::check;
-use crate::kit::{Case, Jail, Place, Verdict, is_root, launcher};
+use crate::kit::{Case, Jail, Place, Running, Verdict, is_root, launcher};
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "the layer takes every change, and vanishes", needs: "overlay", run: vanishes },
@@ -48,11 +48,11 @@ fn bounded() -> Verdict {
 fn parallel() -> Verdict {
     let place = Place::new();
     let script = "echo $1 > f; sleep 0.3; test \"$(cat f)\" = \"$1\"";
-    let children: Vec<_> = ["a", "b"]
-        .map(|name| launcher("throw", &place.workspace(), &["sh", "-c", script, "x", name]).spawn().unwrap())
-        .into();
+    let children = ["a", "b"].map(|name| {
+        Running::start(&mut launcher("throw", &place.workspace(), &["sh", "-c", script, "x", name]))
+    });
     for mut child in children {
-        check!(child.wait().unwrap().success(), "one saw the other's file");
+        check!(child.wait().success(), "one saw the other's file");
     }
     Verdict::Passed
 }

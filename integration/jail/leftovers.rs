@@ -3,10 +3,10 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::check;
-use crate::kit::{Case, Jail, Place, Verdict, eventually, launcher, processes_with};
+use crate::kit::{Case, Jail, Place, Running, Verdict, eventually, launcher, processes_with};
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "SIGKILL of swbox at fifty moments leaves nothing", needs: "userns", run: killed },
@@ -22,10 +22,10 @@ fn killed() -> Verdict {
         format!("setsid sleep {marker} & (trap '' TERM HUP INT; sleep {marker}) & exec sleep {marker}");
     for right in ["read", "throw", "write"] {
         for moment in 0..17_u64 {
-            let mut child = launcher(right, &place.workspace(), &["sh", "-c", &script]).spawn().unwrap();
+            let mut child = Running::start(&mut launcher(right, &place.workspace(), &["sh", "-c", &script]));
             std::thread::sleep(Duration::from_micros(moment * 1500));
-            kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::KILL).unwrap();
-            check!(child.wait().unwrap().signal() == Some(9), "it was not killed");
+            child.signal(Signal::KILL);
+            check!(child.wait().signal() == Some(9), "it was not killed");
         }
     }
     check!(eventually(|| processes_with(marker) == 0), "{} processes are left", processes_with(marker));

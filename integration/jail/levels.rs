@@ -7,7 +7,9 @@ use swbox::policy::NetworkRight;
 use swbox::profile::{Protection, Requirement};
 
 use crate::check;
-use crate::kit::{Case, Jail, Place, RUN, Verdict, eventually, git, is_root, own, processes_with};
+use crate::kit::{
+    Case, Jail, Place, RUN, Running, Verdict, eventually, git, is_root, launcher, own, processes_with,
+};
 
 pub(crate) const CASES: &[Case] = &[
     Case {
@@ -135,16 +137,11 @@ fn leftovers() -> Verdict {
     ]);
     check!(result.is_err(), "a helper that was killed is an error");
     check!(processes_with(marker) == 0, "after the helper was killed");
-    let mut child = crate::kit::launcher(
-        "landlock",
-        &place.workspace(),
-        &["sh", "-c", &format!("setsid sleep {marker} & sleep {marker}")],
-    )
-    .spawn()
-    .unwrap();
+    let script = format!("setsid sleep {marker} & sleep {marker}");
+    let mut child = Running::start(&mut launcher("landlock", &place.workspace(), &["sh", "-c", &script]));
     check!(eventually(|| processes_with(marker) == 2), "it did not start");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.signal(rustix::process::Signal::KILL);
+    child.wait();
     check!(eventually(|| processes_with(marker) == 0), "after swbox was killed");
     Verdict::Passed
 }

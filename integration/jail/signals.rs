@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::check;
-use crate::kit::{Case, Place, Verdict, launcher, script};
+use crate::kit::{Case, Place, Running, Verdict, launcher, script};
 
 pub(crate) const CASES: &[Case] = &[
     Case {
@@ -30,10 +30,9 @@ fn forwarded() -> Verdict {
     let trap = "for s in TERM HUP USR1 USR2 INT; do trap \"echo got $s\" $s; done; echo ready; \
                 while :; do sleep 0.05; [ -e go ] && break; done; echo end";
     let mut child =
-        launcher("write", &place.workspace(), &["sh", "-c", trap]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        Running::start(launcher("write", &place.workspace(), &["sh", "-c", trap]).stdout(Stdio::piped()));
+    let mut lines = BufReader::new(child.0.stdout.take().unwrap()).lines().map_while(Result::ok);
     check!(lines.next().as_deref() == Some("ready"), "it did not start");
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     for (signal, name) in [
         (Signal::TERM, "TERM"),
         (Signal::HUP, "HUP"),
@@ -41,7 +40,7 @@ fn forwarded() -> Verdict {
         (Signal::USR2, "USR2"),
         (Signal::INT, "INT"),
     ] {
-        kill_process(pid, signal).unwrap();
+        child.signal(signal);
         let line = lines.next();
         check!(line == Some(format!("got {name}")), "{name}: {line:?}");
     }
@@ -49,20 +48,20 @@ fn forwarded() -> Verdict {
     std::fs::write(place.path("w/go"), "").unwrap();
     let rest: Vec<_> = lines.collect();
     check!(rest == ["end"], "{rest:?}");
-    check!(child.wait().unwrap().success(), "exit");
+    check!(child.wait().success(), "exit");
     Verdict::Passed
 }
 
 fn ended_by() -> Verdict {
     let place = Place::new();
-    let mut child = launcher("read", &place.workspace(), &["sh", "-c", "echo ready; exec sleep 60"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Running::start(
+        launcher("read", &place.workspace(), &["sh", "-c", "echo ready; exec sleep 60"])
+            .stdout(Stdio::piped()),
+    );
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::TERM).unwrap();
-    let status = child.wait().unwrap();
+    BufReader::new(child.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.signal(Signal::TERM);
+    let status = child.wait();
     check!(status.code() == Some(128 + 15), "{status:?}");
     Verdict::Passed
 }

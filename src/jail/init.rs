@@ -70,6 +70,7 @@ fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
     let plan = inside.plan;
     follow_launcher(inside).at(Stage::Parent, &"swbox")?;
     set_name(c"swbox-init");
+    crate::sys::arguments::show("swbox-init");
     fresh_session_keyring();
     let umask = rustix::process::umask(Mode::empty());
     let mut scratch = None;

@@ -19,6 +19,7 @@ mod output;
 mod overlay;
 pub mod plan;
 mod planner;
+mod points;
 pub mod probe;
 pub mod protection;
 mod report;

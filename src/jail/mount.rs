@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -22,6 +22,7 @@ use super::git::{Hold, Layout};
 use super::limits;
 use super::overlay;
 use super::plan::{JailPlan, Step, View};
+use super::points::{Kind, Points, attach_over, create, write_all};
 use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
 use crate::sys::mount::{Attributes, set_attributes};
@@ -29,21 +30,14 @@ use crate::sys::mount::{Attributes, set_attributes};
 /// What every bind of a host tree loses.
 const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
 
-/// What a mount point has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A directory.
-    Directory,
-    /// Anything else.
-    File,
-}
-
 /// The root under construction.
 pub(super) struct Root {
     /// The scratch tmpfs as a whole; the command never sees it but through binds of its directories.
     scratch: OwnedFd,
-    /// The new root: the directory `root` of the scratch, a mount of its own.
-    root: OwnedFd,
+    /// The names in the new root, which is the directory `root` of the scratch, a mount of its own.
+    points: Points,
+    /// Stubs for secrets that were made: for files, for directories.
+    stubs: [bool; 2],
     /// How many things were made on the scratch, for their names.
     made: u32,
     /// What had to be given up, and why.
@@ -82,12 +76,12 @@ impl Root {
         rustix::fs::mkdirat(&scratch, "root", Mode::from_raw_mode(0o755))?;
         let root = clone_tree(&scratch, "root", false)?;
         attach(&root, scratch.as_fd(), "root")?;
-        Ok(Self { scratch, root, made: 0, given_up: Vec::new() })
+        Ok(Self { scratch, points: Points::new(root), stubs: [false; 2], made: 0, given_up: Vec::new() })
     }
 
     /// Changes to the new root and lets go of the old one.
     fn enter(&self) -> io::Result<()> {
-        rustix::process::fchdir(&self.root)?;
+        rustix::process::fchdir(self.points.root())?;
         rustix::process::pivot_root(".", ".")?;
         // Now the old root lies over the new one, and on top of it the scratch that was attached to its `/`.
         unmount(".", UnmountFlags::DETACH)?;
@@ -95,7 +89,7 @@ impl Root {
         rustix::process::chdir("/")?;
         // `/..` leads to whatever lies over `/`: it has to be `/` itself.
         let (root, above) = (rustix::fs::stat("/")?, rustix::fs::stat("/..")?);
-        let own = rustix::fs::fstat(&self.root)?;
+        let own = rustix::fs::fstat(self.points.root())?;
         if [root, above].iter().all(|seen| (seen.st_dev, seen.st_ino) == (own.st_dev, own.st_ino)) {
             Ok(())
         } else {
@@ -106,7 +100,7 @@ impl Root {
     fn perform(&mut self, plan: &JailPlan, layout: &Layout, step: &Step) -> Result<(), SetupError> {
         match step {
             Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
-            Step::Symlink { path, target } => self.link(path, target).at(Stage::Directory, path),
+            Step::Symlink { path, target } => self.points.link(path, target).at(Stage::Directory, path),
             Step::Bind { path, writable, exec, optional } => {
                 match self.bind(plan, path, attributes(*writable, *exec)) {
                     Err(error) if *optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
@@ -132,101 +126,61 @@ impl Root {
         }
     }
 
-    /// Opens what the command would see at `path`.
-    pub(super) fn visible(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        rustix::fs::openat2(
-            &self.root,
-            inside(path),
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
-        )
-    }
-
-    /// The mount point `path`, made with its parents where it does not exist.
-    fn target(&self, path: &Path, kind: Kind) -> rustix::io::Result<OwnedFd> {
-        match self.visible(path) {
-            Err(Errno::NOENT) => {}
-            found => return found,
-        }
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
-        let parent = self.target(parent, Kind::Directory)?;
-        match kind {
-            Kind::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755))?,
-            Kind::File => drop(create(&parent, name, 0o444)?),
-        }
-        rustix::fs::openat(&parent, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
-    }
-
-    /// Attaches a detached tree at `path`.
-    fn mount(&self, tree: &OwnedFd, path: &Path, kind: Kind) -> io::Result<()> {
-        let target = self.target(path, kind)?;
-        attach_over(tree, &target)
-    }
-
     fn directory(&mut self, path: &Path, mode: u32) -> io::Result<()> {
-        let mode = Mode::from_raw_mode(mode);
-        if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
-            && self.visible(path).is_err()
-        {
-            let parent = self.target(parent, Kind::Directory)?;
-            match rustix::fs::mkdirat(&parent, name, mode) {
-                Ok(()) => return Ok(()),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if self.points.directory(path, mode)? {
+            return Ok(());
         }
         // Something of the host is there already: the private directory goes over it.
         let name = self.fresh_name();
-        rustix::fs::mkdirat(&self.scratch, &name, mode)?;
+        rustix::fs::mkdirat(&self.scratch, &name, Mode::from_raw_mode(mode))?;
         let tree = clone_tree(&self.scratch, &name, false)?;
-        self.mount(&tree, path, Kind::Directory)
-    }
-
-    fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Errno::INVAL.into());
-        };
-        let parent = self.target(parent, Kind::Directory)?;
-        match rustix::fs::symlinkat(target, &parent, name) {
-            // Seen through a bind already: the host's own link.
-            Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.points.attach(&tree, path, Kind::Directory)
     }
 
     fn bind(&mut self, plan: &JailPlan, path: &Path, attributes: Attributes) -> io::Result<()> {
         let stat = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => {
-                self.link(path, &rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?)?;
+                let text = rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?;
+                self.points.link(path, &text)?;
+                let shown = |real: &Path| {
+                    let around = |step: &Step| matches!(step, Step::Bind { path, .. } if path != real && real.starts_with(path));
+                    plan.steps.iter().any(around)
+                };
+                // `/bin -> usr/bin`: as it reads, unless it climbs.
+                let plain =
+                    text.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+                if plain && path.parent().is_some_and(|parent| shown(&parent.join(&text))) {
+                    return Ok(());
+                }
                 let real = path.canonicalize()?;
-                let shown = plan.steps.iter().any(
-                    |step| matches!(step, Step::Bind { path, .. } if path != &real && real.starts_with(path)),
-                );
-                if shown || self.visible(path).is_ok() { Ok(()) } else { self.bind(plan, &real, attributes) }
+                if shown(&real) || self.points.visible(path).is_ok() {
+                    Ok(())
+                } else {
+                    self.bind(plan, &real, attributes)
+                }
             }
             FileType::Directory => {
                 let tree = clone_tree(CWD, path, true)?;
                 set_attributes(tree.as_fd(), attributes, true)?;
-                self.mount(&tree, path, Kind::Directory)
+                self.points.attach(&tree, path, Kind::Directory)
             }
             _ => {
                 let tree = clone_tree(CWD, path, false)?;
                 set_attributes(tree.as_fd(), attributes, false)?;
-                self.mount(&tree, path, Kind::File)
+                self.points.attach(&tree, path, Kind::File)
             }
         }
     }
 
-    fn device(&self, path: &Path) -> io::Result<()> {
+    fn device(&mut self, path: &Path) -> io::Result<()> {
         let tree = match clone_tree(CWD, path, false) {
             Err(Errno::NOENT) => return Ok(()),
             tree => tree?,
         };
         let attributes = Attributes::READ_ONLY.with(Attributes::NO_SUID).with(Attributes::NO_EXEC);
         set_attributes(tree.as_fd(), attributes, false)?;
-        self.mount(&tree, path, Kind::File)
+        self.points.attach(&tree, path, Kind::File)
     }
 
     fn proc(&mut self, plan: &JailPlan) -> io::Result<()> {
@@ -240,28 +194,28 @@ impl Root {
             limits::bound_process_ids(&tree, processes)?;
         }
         set_attributes(tree.as_fd(), Attributes::READ_ONLY, false)?;
-        self.mount(&tree, Path::new("/proc"), Kind::Directory)
+        self.points.attach(&tree, Path::new("/proc"), Kind::Directory)
     }
 
-    fn host_proc(&self) -> io::Result<()> {
+    fn host_proc(&mut self) -> io::Result<()> {
         let tree = clone_tree(CWD, "/proc", true)?;
         set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), true)?;
-        self.mount(&tree, Path::new("/proc"), Kind::Directory)
+        self.points.attach(&tree, Path::new("/proc"), Kind::Directory)
     }
 
-    fn pts(&self) -> io::Result<()> {
+    fn pts(&mut self) -> io::Result<()> {
         let context = fsopen("devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(context.as_fd(), "ptmxmode", "0666")?;
         fsconfig_set_string(context.as_fd(), "mode", "0620")?;
         fsconfig_create(context.as_fd())?;
         let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
-        self.mount(&tree, Path::new("/dev/pts"), Kind::Directory)
+        self.points.attach(&tree, Path::new("/dev/pts"), Kind::Directory)
     }
 
     /// The binary of this process, by its name: the process itself holds it through a mount of the host's namespace,
     /// which cannot be bound here. Where the name leads elsewhere by now, ssh has no way to the proxy.
-    fn own(&self, path: &Path) -> io::Result<()> {
+    fn own(&mut self, path: &Path) -> io::Result<()> {
         const SELF: &str = "/proc/self/exe";
         let tree = match clone_tree(CWD, rustix::fs::readlink(SELF, Vec::new())?, false) {
             Err(Errno::NOENT) => return Ok(()),
@@ -272,7 +226,7 @@ impl Root {
             return Ok(());
         }
         set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
-        self.mount(&tree, path, Kind::File)
+        self.points.attach(&tree, path, Kind::File)
     }
 
     fn workspace(&mut self, plan: &JailPlan, view: View) -> io::Result<()> {
@@ -280,7 +234,7 @@ impl Root {
             match overlay::over_working_directory(&self.scratch, &plan.workspace) {
                 Ok(layer) => {
                     self.given_up.extend(layer.lacking.map(|reason| (Protection::ThrowAway, reason)));
-                    return self.mount(&layer.tree, &plan.workspace, Kind::Directory);
+                    return self.points.attach(&layer.tree, &plan.workspace, Kind::Directory);
                 }
                 Err(reason) if plan.strict.contains(&Protection::ThrowAway) => {
                     return Err(io::Error::other(reason));
@@ -295,12 +249,12 @@ impl Root {
             View::Names | View::ReadOnly | View::ThrowAway => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, true)?;
-        self.mount(&tree, &plan.workspace, Kind::Directory)
+        self.points.attach(&tree, &plan.workspace, Kind::Directory)
     }
 
     /// Holds git directories and run-later files as the survey decided. Their source is the host's tree, reached from
     /// the workspace's descriptor without following a link.
-    fn hold(&self, plan: &JailPlan, path: &Path, hold: Hold) -> io::Result<()> {
+    fn hold(&mut self, plan: &JailPlan, path: &Path, hold: Hold) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let source = match path.strip_prefix(&plan.workspace) {
             Ok(below) => {
@@ -316,48 +270,40 @@ impl Root {
             Hold::ReadOnly => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, directory)?;
-        self.mount(&tree, path, if directory { Kind::Directory } else { Kind::File })
+        self.points.attach(&tree, path, if directory { Kind::Directory } else { Kind::File })
     }
 
-    fn secret(&self, path: &Path) -> io::Result<()> {
-        let target = match self.visible(path) {
+    fn secret(&mut self, path: &Path) -> io::Result<()> {
+        let target = match self.points.visible(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
             target => target?,
         };
         let directory = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
         let name = if directory { "stub-directory" } else { "stub-file" };
-        let made = if directory {
-            rustix::fs::mkdirat(&self.scratch, name, Mode::empty())
-        } else {
-            create(&self.scratch, OsStr::new(name), 0).map(drop)
-        };
-        match made {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+        let made = self.stubs.get_mut(usize::from(directory)).ok_or(Errno::INVAL)?;
+        if !std::mem::replace(made, true) {
+            if directory {
+                rustix::fs::mkdirat(&self.scratch, name, Mode::empty())?;
+            } else {
+                drop(create(&self.scratch, OsStr::new(name), 0)?);
+            }
+            // A mount of itself, so that each copy has its attributes.
+            let tree = clone_tree(&self.scratch, name, false)?;
+            set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
+            attach(&tree, self.scratch.as_fd(), name)?;
         }
-        let tree = clone_tree(&self.scratch, name, false)?;
-        set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
-        attach_over(&tree, &target)
+        attach_over(&clone_tree(&self.scratch, name, false)?, &target)
     }
 
     fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Errno::INVAL.into());
-        };
-        match self.visible(path) {
-            Err(Errno::NOENT) => {
-                let parent = self.target(parent, Kind::Directory)?;
-                write_all(&create(&parent, name, 0o644)?, bytes)
-            }
-            target => {
-                let target = target?;
-                let name = self.fresh_name();
-                write_all(&create(&self.scratch, OsStr::new(&name), 0o644)?, bytes)?;
-                let tree = clone_tree(&self.scratch, &name, false)?;
-                set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
-                attach_over(&tree, &target)
-            }
+        if self.points.file(path, bytes)? {
+            return Ok(());
         }
+        let name = self.fresh_name();
+        write_all(&create(&self.scratch, OsStr::new(&name), 0o644)?, bytes)?;
+        let tree = clone_tree(&self.scratch, &name, false)?;
+        set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
+        self.points.attach(&tree, path, Kind::File)
     }
 
     fn fresh_name(&mut self) -> String {
@@ -377,14 +323,6 @@ fn attributes(writable: bool, exec: bool) -> Attributes {
     if exec { attributes } else { attributes.with(Attributes::NO_EXEC) }
 }
 
-/// `path` relative to the root descriptor.
-fn inside(path: &Path) -> &Path {
-    match path.strip_prefix("/") {
-        Ok(relative) if !relative.as_os_str().is_empty() => relative,
-        Ok(_) | Err(_) => Path::new("."),
-    }
-}
-
 fn text_path(text: std::ffi::CString) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(text.as_bytes()))
 }
@@ -401,23 +339,4 @@ fn clone_tree(from: impl AsFd, path: impl rustix::path::Arg, recursive: bool) ->
 
 fn attach(tree: &OwnedFd, at: impl AsFd, path: &str) -> rustix::io::Result<()> {
     move_mount(tree, "", at, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-}
-
-/// Attaches `tree` over what `target` refers to.
-fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(tree, "", target, "", flags)?)
-}
-
-fn create(parent: &OwnedFd, name: &OsStr, mode: u32) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(mode))
-}
-
-fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = rustix::io::retry_on_intr(|| rustix::io::write(file, bytes))?;
-        bytes = bytes.get(count..).unwrap_or_default();
-    }
-    Ok(())
 }
