@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use swbox::classify::{Classification, Environment, OpClass, OpSet, classify_line, registry};
+use swbox::classify::{Classification, Environment, OpClass, OpSet, classify_line, entry_classes, registry};
 use swbox::shell::Trust;
 
 fn directory(name: &str) -> PathBuf {
@@ -164,4 +164,27 @@ fn holds(found: &Classification, wanted: &str) -> Result<(), String> {
         return Err(format!("opaque should be {opaque} {reason}"));
     }
     Ok(())
+}
+
+#[test]
+fn a_bare_prefix_gives_what_the_program_is_for() {
+    let of = |line: &str| {
+        let tokens: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        names(entry_classes(&tokens))
+    };
+    for (line, wanted) in [
+        ("git commit", "GitWrite"),
+        ("git push", "Network GitWrite"),
+        ("find", "FileSearch"),
+        ("cat", "FileRead Passthrough"),
+        ("sed", "FileRead Passthrough"),
+        ("uniq", "FileRead Passthrough"),
+        ("grep", "FileRead ContentSearch"),
+        ("rm", "Destructive"),
+        ("cargo test", "Passthrough"),
+        ("pytest", "Passthrough"),
+        ("no-such-program", "Passthrough"),
+    ] {
+        assert_eq!(of(line), wanted, "{line}");
+    }
 }

@@ -15,7 +15,7 @@ use super::op::{Op, OpClass, OpSet, Subject};
 use super::opacity::Cause;
 use super::options::Word;
 use super::path::Place;
-use super::spec::{CommandSpec, Traits};
+use super::spec::{CommandSpec, Role, Traits};
 use super::user::{Found, UserRows};
 use super::{ClassifiedSegment, Opacity, arity, redirect, registry};
 
@@ -85,7 +85,7 @@ impl Around<'_> {
 
 /// What a row said of the command that is put down.
 #[derive(Clone, Copy)]
-struct Row<'r> {
+struct Verdict<'r> {
     program: &'r str,
     traits: Traits,
     info: bool,
@@ -132,7 +132,7 @@ impl<'e> Judge<'e> {
         if segment.argv.is_empty() {
             let touches = !around.ops.is_empty();
             let traits = Traits::EFFECT_FREE.with(Traits::PURE).with(Traits::CLOSED);
-            self.put(around, &[], &Row { program: "", traits, info: false, touches });
+            self.put(around, &[], &Verdict { program: "", traits, info: false, touches });
             return;
         }
         self.command(&segment.argv, around);
@@ -191,7 +191,7 @@ impl<'e> Judge<'e> {
     /// Judges one command; a wrapper hands its inner command to this again.
     fn command<'s>(&mut self, argv: &'s [Arg], mut around: Around<'s>) {
         let Some(verb) = argv.first() else { return };
-        let unknown = |program| Row { program, traits: Traits::NONE, info: false, touches: false };
+        let unknown = |program| Verdict { program, traits: Traits::NONE, info: false, touches: false };
         let Some(name) = verb.value.literal() else {
             around.opaque(Cause::DynamicVerb, verb.span, "");
             return self.put(around, argv, &unknown(""));
@@ -202,7 +202,7 @@ impl<'e> Judge<'e> {
         }
         if around.calls {
             let traits = Traits::EFFECT_FREE.with(Traits::PURE).with(Traits::CLOSED);
-            return self.put(around, argv, &Row { traits, ..unknown(name) });
+            return self.put(around, argv, &Verdict { traits, ..unknown(name) });
         }
         let alias = self.aliases.iter().rev().find(|(alias, _)| alias == name);
         if !around.indirect
@@ -293,7 +293,7 @@ impl<'e> Judge<'e> {
         if !is_silent {
             let traits = if is_bounded { traits } else { traits.without(Traits::CLOSED.with(Traits::PURE)) };
             let touches = touches || !inner.is_empty();
-            self.put(around.clone(), argv, &Row { program: base, traits, info: evaluated.info, touches });
+            self.put(around.clone(), argv, &Verdict { program: base, traits, info: evaluated.info, touches });
         }
         self.depth += 1;
         for command in &inner {
@@ -309,7 +309,7 @@ impl<'e> Judge<'e> {
         }
         self.depth -= 1;
         if self.segments.len() == before {
-            self.put(around, argv, &Row { program: base, traits, info: false, touches: false });
+            self.put(around, argv, &Verdict { program: base, traits, info: false, touches: false });
         }
     }
 
@@ -320,7 +320,7 @@ impl<'e> Judge<'e> {
             let mut around = around.beside();
             let cause = if script.opaque.is_some() { Cause::DataAsCode } else { Cause::Unreadable };
             around.opaque(cause, around.at.unwrap_or(around.span), "");
-            let row = Row { program: "", traits: Traits::NONE, info: false, touches: false };
+            let row = Verdict { program: "", traits: Traits::NONE, info: false, touches: false };
             self.put(around, &[], &row);
         }
         if self.depth > MAX_DEPTH {
@@ -372,7 +372,7 @@ impl<'e> Judge<'e> {
     }
 
     /// Puts a judged command down.
-    fn put(&mut self, mut around: Around<'_>, argv: &[Arg], row: &Row<'_>) {
+    fn put(&mut self, mut around: Around<'_>, argv: &[Arg], row: &Verdict<'_>) {
         let is_builtin = row.traits.has(Traits::EFFECT_FREE);
         if let Some(span) = self.environment
             && !is_builtin
@@ -423,6 +423,33 @@ impl<'e> Judge<'e> {
             opaque: around.opaque,
         });
     }
+}
+
+/// What the program of these words reads, searches or lists when it is given an operand.
+pub fn reads_by_nature(words: &[String]) -> OpSet {
+    let script = shell::from_argv(words);
+    let Some((verb, rest)) = script.segments.first().and_then(|segment| segment.argv.split_first()) else {
+        return OpSet::EMPTY;
+    };
+    let Some(row) = verb.value.literal().and_then(program_name).and_then(registry::lookup) else {
+        return OpSet::EMPTY;
+    };
+    let place = Place { cwd: None, home: String::new() };
+    let mut findings = Findings::new(&place);
+    let leaf = evaluate::evaluate(row, Word::whole(verb), rest, false, &mut findings).leaf;
+    let operands = leaf.operands;
+    let roles = operands.first.iter().copied().chain([operands.rest]).chain(operands.last);
+    let mut classes = roles.fold(OpSet::EMPTY, |classes, role| match role {
+        Role::Read | Role::RemoteSource => classes.with(OpClass::FileRead),
+        Role::Search => classes.with(OpClass::ContentSearch),
+        Role::List => classes.with(OpClass::FileSearch),
+        _ => classes,
+    });
+    // sed and awk read their files through a hatch.
+    if leaf.traits.has(Traits::STDIN_FILTER) && !leaf.traits.has(Traits::PURE) {
+        classes = classes.with(OpClass::FileRead);
+    }
+    classes
 }
 
 /// The name to look up: the word itself, or the base of a path into a system directory.

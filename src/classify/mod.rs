@@ -162,11 +162,13 @@ pub fn classify(source: &str, script: &Script, environment: &Environment) -> Cla
 }
 
 /// The classes of a bare prefix, as an entry of `allowed_commands` names it: `git commit` gives GitWrite, `find` gives
-/// FileSearch; what options, operands and redirects would add is not in it.
+/// FileSearch, `cat` gives FileRead. What options, further operands and redirects would add is not in it (`uniq` reads,
+/// although its second operand is written).
 pub fn entry_classes(tokens: &[String]) -> OpSet {
     let place = Place { cwd: None, home: String::new() };
     let rows = UserRows::default();
     let mut judge = Judge::new(&rows, place);
     judge.script(&shell::from_argv(tokens));
-    judge.segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes))
+    let bare = judge.segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
+    bare.union(judge::reads_by_nature(tokens))
 }

@@ -40,7 +40,7 @@ pub fn grant(words: &[String]) -> Grant {
         return Grant { classes: OpSet::of(&[OpClass::Passthrough]), opaque: true };
     }
     let bare = classify::classify("", &shell::from_argv(&words), &Environment::default());
-    Grant { classes: bare.classes, opaque: bare.opaque.is_some() }
+    Grant { classes: classify::entry_classes(&words), opaque: bare.opaque.is_some() }
 }
 
 /// The level of privilege of a class: read 0, write 1, execute 2, git-mutate 3, external 4.
