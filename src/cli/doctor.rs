@@ -45,10 +45,21 @@ fn text(checks: &[Check], failed: &[&Check], paint: Paint) -> String {
         })
         .collect();
     let mut out = columns(["protection", "asked", "achieved", "proof", "what holds"], &rows, paint);
+    if let Some(why) = checks.iter().find_map(|check| check.lesser.as_ref()) {
+        let _ = writeln!(out, "\n{} {}", paint.yellow("not at the full level:"), visible(why));
+    }
+    // One remedy often serves several.
+    let mut remedies: Vec<(&str, Vec<String>)> = Vec::new();
     for check in checks {
-        if let Some(remedy) = &check.remedy {
-            let _ = writeln!(out, "\n{}: {}", paint.yellow(&name(&check.protection)), visible(remedy));
+        let Some(remedy) = &check.remedy else { continue };
+        let protection = name(&check.protection);
+        match remedies.iter_mut().find(|(text, _)| text == remedy) {
+            Some((_, protections)) => protections.push(protection),
+            None => remedies.push((remedy, vec![protection])),
         }
+    }
+    for (remedy, protections) in remedies {
+        let _ = writeln!(out, "\n{}: {}", paint.yellow(&protections.join(", ")), visible(remedy));
     }
     if failed.is_empty() {
         let _ = writeln!(out, "\n{}", paint.green("every strict protection holds on this host"));

@@ -20,7 +20,7 @@ use crate::profile::{Protection, Requirement};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
-    /// The acts worked outside and failed inside; of a degraded protection: an act did work inside.
+    /// The acts worked outside and failed inside; of a degraded protection: an act was not held.
     Proven,
     /// An act worked inside that must not.
     Refuted,
@@ -63,6 +63,8 @@ pub struct Check {
     pub proof: Proof,
     /// The level of the jails it was tried in.
     pub level: Option<Level>,
+    /// Why that is not the full level.
+    pub lesser: Option<String>,
     /// The acts.
     pub trials: Vec<Trial>,
     /// In one sentence, what holds or what does not.
@@ -114,6 +116,7 @@ fn check(protection: Protection, requirement: Requirement) -> Result<Check, Diag
             achieved: Achieved::Off,
             proof: Proof::Unproven,
             level: None,
+            lesser: None,
             trials: Vec::new(),
             detail: "the profile does not ask for it".to_owned(),
             remedy: None,
@@ -122,15 +125,19 @@ fn check(protection: Protection, requirement: Requirement) -> Result<Check, Diag
     let mut trials = Vec::new();
     let mut claims = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
-    let mut level = None;
+    let (mut level, mut lesser) = (None, None);
     for row in trial::ROWS.iter().filter(|row| row.protection == protection) {
         let tried = trial::run(row)?;
         level = level.or(tried.level);
+        lesser = lesser.or(tried.lesser);
         claims.extend(tried.claim);
-        reasons.extend(tried.reasons);
+        for reason in tried.reasons {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
         trials.push(tried.trial);
     }
-    reasons.dedup();
     let launched = level.is_some();
     let escaped: Vec<_> = trials.iter().filter(|trial| !trial.held).map(|trial| trial.act).collect();
     let claimed = weakest(&claims);
@@ -146,9 +153,9 @@ fn check(protection: Protection, requirement: Requirement) -> Result<Check, Diag
     };
     let detail = match (achieved, proof) {
         _ if !launched => trials.first().map_or_else(String::new, |trial| trial.inside.said.clone()),
-        (_, Proof::Refuted) => format!("the jail claims it, but this worked inside: {}", escaped.join("; ")),
+        (_, Proof::Refuted) => format!("the jail claims it, but this did not hold: {}", escaped.join("; ")),
         (Achieved::Degraded, _) if escaped.is_empty() => reasons.join("; "),
-        (Achieved::Degraded, _) => format!("{}; works inside: {}", reasons.join("; "), escaped.join("; ")),
+        (Achieved::Degraded, _) => format!("{}; not held: {}", reasons.join("; "), escaped.join("; ")),
         (_, Proof::Unproven) => "no act of the control works outside either, so nothing was shown".to_owned(),
         _ => "what works outside failed inside".to_owned(),
     };
@@ -159,7 +166,7 @@ fn check(protection: Protection, requirement: Requirement) -> Result<Check, Diag
         _ => Some(remedy(protection)),
     };
     let remedy = remedy.map(str::to_owned);
-    Ok(Check { protection, requirement, achieved, proof, level, trials, detail, remedy })
+    Ok(Check { protection, requirement, achieved, proof, level, lesser, trials, detail, remedy })
 }
 
 /// The least of several claims about one protection.

@@ -81,8 +81,9 @@ pub(super) fn achieved(
             NetworkRight::Open => (Off, None),
             NetworkRight::None => (Prevented, None),
             NetworkRight::Loopback | NetworkRight::Hosts(_) if mounts => (Prevented, None),
+            // More is held than was asked for; what is missing is the loopback.
             NetworkRight::Loopback => {
-                (Degraded, Some("no-loopback: without namespaces the command has no network at all"))
+                (Prevented, Some("no-loopback: without namespaces the command has no network at all"))
             }
             NetworkRight::Hosts(_) => {
                 (Degraded, Some("no-hosts: without namespaces the command has no network at all"))

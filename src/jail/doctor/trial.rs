@@ -165,6 +165,7 @@ pub(super) const ROWS: &[Row] = &[
 pub(super) struct Tried {
     pub(super) trial: Trial,
     pub(super) level: Option<Level>,
+    pub(super) lesser: Option<String>,
     pub(super) claim: Option<Achieved>,
     pub(super) reasons: Vec<String>,
 }
@@ -180,11 +181,14 @@ pub(super) fn run(row: &Row) -> Result<Tried, Diagnostic> {
     let claim = outcome.as_ref().and_then(|outcome| {
         outcome.protections.iter().find(|(protection, _)| *protection == row.protection).map(|(_, had)| *had)
     });
-    let concerns = |reason: &String| reason.starts_with("level:") || reason.starts_with(code(row.protection));
+    let concerns = |reason: &String| reason.starts_with(code(row.protection));
     let level = outcome.as_ref().map(|outcome| outcome.level);
+    let lesser = outcome.as_ref().and_then(|outcome| {
+        outcome.degraded.iter().find_map(|reason| reason.strip_prefix("level: ")).map(str::to_owned)
+    });
     let reasons =
         outcome.map(|outcome| outcome.degraded.into_iter().filter(concerns).collect()).unwrap_or_default();
-    Ok(Tried { trial: Trial { act: row.act, outside, inside, held }, level, claim, reasons })
+    Ok(Tried { trial: Trial { act: row.act, outside, inside, held }, level, lesser, claim, reasons })
 }
 
 /// How a reason begins that says why a protection was not had (`jail.degraded`).
