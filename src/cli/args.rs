@@ -117,6 +117,16 @@ pub(super) struct ExecArgs {
     pub(super) command: CommandArgs,
 }
 
+/// `swbox exec` on its own: building the whole command line costs as much again as reading this part of it.
+#[derive(Debug, Parser)]
+#[command(name = "exec", disable_help_flag = true)]
+pub(super) struct ExecCli {
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) color: ColorChoice,
+    #[command(flatten)]
+    pub(super) exec: ExecArgs,
+}
+
 /// `swbox bash`: everything is the shell's to read.
 #[derive(Debug, Args)]
 pub(super) struct BashArgs {

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use clap::Parser;
 
-use self::args::{Cli, Command, LawArgs};
+use self::args::{Cli, Command, ExecCli, LawArgs};
 use self::exit::Code;
 use self::output::{ColorChoice, Paint, complain, print};
 use crate::diagnostic::Diagnostic;
@@ -47,6 +47,14 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
     if matches!(name, "bash" | "sh") {
         return exec::bash(args.get(1..).unwrap_or_default());
     }
+    if args.get(1).is_some_and(|command| command == "bash") {
+        return bash(&args[2..]);
+    }
+    // What it does not understand, help among it, is the whole command line's to answer.
+    let exec = args.get(1).filter(|command| *command == "exec").map(|_| ExecCli::try_parse_from(&args[1..]));
+    if let Some(Ok(cli)) = exec {
+        return exec::exec(cli.exec, cli.color);
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, args),
@@ -54,11 +62,7 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
     let color = cli.color;
     match cli.command {
         Command::Exec(args) => exec::exec(args, color),
-        Command::Bash(args) if args.args.first().is_some_and(|first| first == "--help") => {
-            print(shell::HELP)?;
-            Ok(Code::OK)
-        }
-        Command::Bash(args) => exec::bash(&args.args),
+        Command::Bash(args) => bash(&args.args),
         Command::Check(args) => exec::check(args, color),
         Command::Classify(args) => classify::classify(&args, color),
         Command::Explain(args) => explain::explain(args, color),
@@ -66,6 +70,15 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::Audit(args) => audit::audit(args, color),
         Command::Workflow(command) => workflow::workflow(command, color),
     }
+}
+
+/// `swbox bash`: its help is swbox's, everything else is the shell's.
+fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
+    if args.first().is_some_and(|first| first == "--help") {
+        print(shell::HELP)?;
+        return Ok(Code::OK);
+    }
+    exec::bash(args)
 }
 
 /// Help, the version, or what is wrong with the arguments.

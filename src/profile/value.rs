@@ -98,16 +98,28 @@ impl Place {
     }
 
     fn new(root: Root, rest: &str) -> Result<Self, String> {
-        for component in Path::new(rest).components() {
-            if matches!(component, Component::ParentDir) {
-                return Err(format!("`{rest}`: `..` cannot be held by a mount; write the real path"));
+        let rest = rest.trim_end_matches('/');
+        // One pass over the bytes: a hundred places are read at every start.
+        let (mut name_at, mut star_before) = (0, false);
+        let mut star = false;
+        for (at, byte) in rest.bytes().chain([b'/']).enumerate() {
+            match byte {
+                b'/' if rest.get(name_at..at) == Some("..") => {
+                    return Err(format!("`{rest}`: `..` cannot be held by a mount; write the real path"));
+                }
+                b'/' => {
+                    name_at = at + 1;
+                    star_before |= star && at < rest.len();
+                }
+                b'*' => star = true,
+                b'?' | b'[' => star_before = true,
+                _ => {}
             }
         }
-        let parent = rest.trim_end_matches('/').rsplit_once('/').map_or("", |(parent, _)| parent);
-        if parent.contains('*') || rest.contains(['?', '[']) {
+        if star_before {
             return Err(format!("`{rest}`: only `*`, and only in the last name, can be enforced"));
         }
-        Ok(Self { root, rest: rest.trim_end_matches('/').to_owned() })
+        Ok(Self { root, rest: rest.to_owned() })
     }
 
     /// The absolute path on this host; the last name may still hold a `*`. `None` when it would show everything (a
@@ -158,26 +170,33 @@ pub fn is_variable_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A variable name, or the beginning of one with `*` at its end.
+/// A variable name, or one with a `*` in it: what stands before and after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VariablePattern(String);
+pub struct VariablePattern {
+    start: String,
+    end: Option<String>,
+}
 
 impl VariablePattern {
     fn parse(text: &str) -> Result<Self, String> {
-        let (start, end) = text.split_once('*').unwrap_or((text, ""));
-        let tail = end.is_empty() || end.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let (start, end) = match text.split_once('*') {
+            Some((start, end)) => (start, Some(end)),
+            None => (text, None),
+        };
+        let tail = end.is_none_or(|end| end.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
         if is_variable_name(start) && tail {
-            return Ok(Self(text.to_owned()));
+            return Ok(Self { start: start.to_owned(), end: end.map(str::to_owned) });
         }
         Err(format!("`{text}` is no variable name; one `*` may stand after its beginning"))
     }
 
-    /// Whether it names `name`.
+    /// Whether it names `name`. Asked for each variable of the caller against each pattern, at every start.
     pub fn matches(&self, name: &OsStr) -> bool {
-        let Some(name) = name.to_str() else { return false };
-        self.0.split_once('*').map_or(name == self.0, |(start, end)| {
-            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        })
+        match (name.as_bytes().strip_prefix(self.start.as_bytes()), &self.end) {
+            (None, _) => false,
+            (Some(rest), None) => rest.is_empty(),
+            (Some(rest), Some(end)) => rest.ends_with(end.as_bytes()),
+        }
     }
 }
 
