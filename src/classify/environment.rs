@@ -3,7 +3,7 @@
 //! Duty: say whether an assignment (prefix, `env`, `export`, bare) may change what later programs run.
 //! Danger: the list can never be whole; families (`LD_*`, `GIT_*`, `*_PAGER`) are judged as a whole and harmless members named.
 
-use crate::shell::Value;
+use crate::shell::{Piece, Value};
 
 /// Whether setting `name` to `value` may make programs run something else.
 pub fn is_dangerous(name: &str, value: &Value) -> bool {
@@ -11,6 +11,10 @@ pub fn is_dangerous(name: &str, value: &Value) -> bool {
         return !value.literal().is_some_and(is_system_path);
     }
     if !is_launcher(name) {
+        return false;
+    }
+    // HOME="$HOME", as `env -i` lines write it.
+    if name == "HOME" && matches!(value, Value::Partial(pieces) if matches!(pieces[..], [Piece::Home])) {
         return false;
     }
     !value.literal().is_some_and(|text| is_harmless_value(name, text))

@@ -220,11 +220,7 @@ fn operands_of<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if row.traits.has(Traits::ASSIGNMENTS) {
         while let Some((first, rest)) = operands.split_first() {
             let Some(at) = assignment_name(first.known_prefix()) else { break };
-            let value = match first.text() {
-                Some(text) => Value::Literal(text[at + 1..].to_owned()),
-                None => Value::Unknown { splits: false },
-            };
-            if environment::is_dangerous(&first.known_prefix()[..at], &value) {
+            if environment::is_dangerous(&first.known_prefix()[..at], &first.tail(at + 1).value()) {
                 findings.opaque(Cause::Environment, first.span());
             }
             operands = rest;

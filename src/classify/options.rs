@@ -35,6 +35,25 @@ impl<'a> Word<'a> {
         self.arg.value.literal().and_then(|text| text.get(self.skip..))
     }
 
+    /// The value, as of a word of its own.
+    pub fn value(self) -> Value {
+        match &self.arg.value {
+            Value::Literal(text) => Value::Literal(text.get(self.skip..).unwrap_or("").to_owned()),
+            Value::Partial(pieces) => {
+                let mut rest = pieces.clone();
+                match rest.first_mut() {
+                    Some(Piece::Known(text)) if text.len() == self.skip => {
+                        rest.remove(0);
+                    }
+                    Some(Piece::Known(text)) => text.replace_range(..self.skip.min(text.len()), ""),
+                    _ => {}
+                }
+                Value::Partial(rest)
+            }
+            Value::Unknown { splits } => Value::Unknown { splits: *splits },
+        }
+    }
+
     /// The text that the word surely begins with.
     pub fn known_prefix(self) -> &'a str {
         self.arg.value.known_prefix().get(self.skip..).unwrap_or("")
@@ -258,7 +277,8 @@ impl<'a> Reader<'_, 'a> {
             if !is_option {
                 self.operand(index);
                 after_unknown = false;
-                if self.until_operand {
+                let resumes = self.spec.traits.has(Traits::RESUMES) && self.call.operands.len() == 1;
+                if self.until_operand && !resumes {
                     for rest in index + 1..words.len() {
                         self.operand(rest);
                     }

@@ -450,6 +450,11 @@ impl<'a> CommandSpec<'a> {
         self.traits(Traits::PLUS)
     }
 
+    /// Options may also follow the first operand, before the second (`ssh HOST -p 22 CMD…`).
+    pub const fn resumes(self) -> Self {
+        self.traits(Traits::RESUMES)
+    }
+
     /// Is git itself.
     pub const fn git(self) -> Self {
         self.traits(Traits::GIT)

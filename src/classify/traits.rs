@@ -55,6 +55,8 @@ impl Traits {
     pub const TRANSPARENT: Self = Self(1 << 22);
     /// Words like `+x` are switches too (shells).
     pub const PLUS: Self = Self(1 << 24);
+    /// Options may also follow the first operand, before the second (`ssh HOST -p 22 CMD…`).
+    pub const RESUMES: Self = Self(1 << 25);
     /// (option) The exact tool does not cover this use (`rm -r` is no `delete_file`).
     pub const NO_TOOL: Self = Self(1 << 23);
 

@@ -7,7 +7,6 @@ use crate::classify::op::OpClass::FileWrite;
 use crate::classify::opacity::Cause;
 use crate::classify::options::{Call, Word};
 use crate::classify::spec::{Role, Row, command, opt};
-use crate::shell::Value;
 
 /// The rows of this family.
 pub const ROWS: &[Row] = &[
@@ -135,11 +134,7 @@ fn declare<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             subscript(*word, findings);
             continue;
         };
-        let value = match word.text() {
-            Some(text) => Value::Literal(text[at + 1..].to_owned()),
-            None => Value::Unknown { splits: false },
-        };
-        if environment::is_dangerous(&known[..at], &value) {
+        if environment::is_dangerous(&known[..at], &word.tail(at + 1).value()) {
             findings.environment = Some(word.span());
             findings.opaque(Cause::Environment, word.span());
         }

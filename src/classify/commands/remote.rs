@@ -11,6 +11,7 @@ pub const ROWS: &[Row] = &[
     command(&["ssh", "autossh", "dbclient", "slogin"])
         .classes(&[Network])
         .wrapper()
+        .resumes()
         .remote()
         .switches("46AaCfGgKkMNnqsTtVvXxYy")
         .values("BbcDeIiJLlmpQRWSwP")
@@ -313,12 +314,6 @@ fn opaque_prefix(value: Word<'_>) -> bool {
 
 fn ssh<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     ssh_options(call, findings);
-    // Options may also stand behind the host.
-    let behind = call.words.get(call.first_operand + 1..).unwrap_or(&[]);
-    let options = behind.iter().take_while(|arg| arg.value.known_prefix().starts_with('-')).count();
-    if options > 0 {
-        findings.opaque(Cause::UnknownOption, behind[0].span);
-    }
     if call.fed && findings.inner.is_empty() && call.operands.len() == 1 && !call.has("N") {
         findings.opaque(Cause::StdinCode, call.name.span());
         findings.reads_stdin = true;

@@ -177,20 +177,77 @@ pub const ROWS: &[Row] = &[
         .values("le")
         .long_values(&["limit", "exe", "path"])
         .hatch(wrapper::after_setting),
-    command(&[
-        "numactl",
-        "prlimit",
-        "chpst",
-        "softlimit",
-        "setpriv",
-        "setuidgid",
-        "runcon",
-        "capsh",
-        "firejail",
-    ])
-    .wrapper()
-    .lenient()
-    .hatch(wrapper::after_attached),
+    command(&["numactl"])
+        .closed()
+        .wrapper()
+        .switches("aHlst")
+        .longs(&["all", "hardware", "localalloc", "show", "touch", "balancing"])
+        .values("CNPimp")
+        .long_values(&["cpunodebind", "physcpubind", "interleave", "membind", "preferred", "preferred-many"])
+        .operands(Role::Command),
+    command(&["prlimit"])
+        .closed()
+        .wrapper()
+        .longs(&[
+            "nofile",
+            "nproc",
+            "as",
+            "core",
+            "cpu",
+            "data",
+            "fsize",
+            "stack",
+            "memlock",
+            "rss",
+            "noheadings",
+            "raw",
+        ])
+        .values("po")
+        .long_values(&["pid", "output"])
+        .options(&[opt("cdefilmnqrstuvxy", "").attached()])
+        .operands(Role::Command),
+    command(&["setpriv"])
+        .wrapper()
+        .switches("d")
+        .longs(&[
+            "clear-groups",
+            "keep-groups",
+            "init-groups",
+            "nnp",
+            "no-new-privs",
+            "dump",
+            "list-caps",
+            "reset-env",
+        ])
+        .long_values(&[
+            "ruid",
+            "euid",
+            "reuid",
+            "rgid",
+            "egid",
+            "regid",
+            "groups",
+            "ambient-caps",
+            "inh-caps",
+            "bounding-set",
+            "securebits",
+            "pdeathsig",
+            "selinux-label",
+            "apparmor-profile",
+            "landlock-access",
+            "landlock-rule",
+            "ptracer",
+        ])
+        .operands(Role::Command),
+    command(&["chpst"])
+        .wrapper()
+        .switches("012vP")
+        .values("uUbenmdoprftcslL")
+        .options(&[opt("/", "").chdir(), opt("C", "").chdir()])
+        .operands(Role::Command),
+    command(&["softlimit"]).closed().wrapper().values("acdflmoprst").operands(Role::Command),
+    command(&["setuidgid", "runcon"]).wrapper().values("trul").first(&[Role::Text]).operands(Role::Command),
+    command(&["firejail", "capsh"]).wrapper().lenient().hatch(wrapper::after_attached),
     command(&["strace", "ltrace"])
         .wrapper()
         .switches("cCdfFhiknNqrTtvVwxXyYzZ")

@@ -85,9 +85,8 @@ impl Program<'_, '_, '_> {
                         let mut ahead = self.at;
                         if self.mark_at(&mut ahead, "(")
                             && let Some(text) = self.text_at(&mut ahead)
-                            && self.mark_at(&mut ahead, ")")
                         {
-                            self.findings.shell_text(text, self.span);
+                            self.run_text(text, ahead);
                         }
                     }
                     _ => {}
@@ -148,9 +147,18 @@ impl Program<'_, '_, '_> {
                 let host = text.split('/').nth(4).unwrap_or("").to_owned();
                 self.findings.host_text(&host, self.span);
             }
+            Some(text) if printing => self.run_text(text, ahead),
             Some(text) => self.findings.shell_text(text, self.span),
             None => {}
         }
+    }
+
+    /// Runs literal text that may go on (`"rm " $1`) at `ahead`.
+    fn run_text(&mut self, mut text: String, ahead: usize) {
+        if !self.ends_expression(ahead) {
+            text.push_str("\"$1\"");
+        }
+        self.findings.shell_text(text, self.span);
     }
 
     /// Whether the expression ends at `at` (so that a literal before it is the whole).
