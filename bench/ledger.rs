@@ -66,7 +66,7 @@ fn variants(workspace: &Path, own: &Path) -> Result<Vec<(String, JailPlan)>, Fai
         (name.to_owned(), plan)
     };
     let dirs = |step: &Step| matches!(step, Step::Dir { .. } | Step::Symlink { .. });
-    let devices = |step: &Step| dirs(step) || matches!(step, Step::Device { .. } | Step::Terminal { .. });
+    let devices = |step: &Step| dirs(step) || matches!(step, Step::Device { .. });
     let pts = |step: &Step| devices(step) || matches!(step, Step::Pts);
     let proc = |step: &Step| pts(step) || matches!(step, Step::Proc);
     let binds = |step: &Step| proc(step) || matches!(step, Step::Bind { .. });

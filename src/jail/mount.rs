@@ -108,8 +108,6 @@ impl Root {
                 }
             }
             Step::Device { path } => self.device(path).at(Stage::Device, path),
-            Step::Terminal { path } if has_terminal() => self.device(path).at(Stage::Device, path),
-            Step::Terminal { .. } => Ok(()),
             Step::Proc => self.proc(plan).at(Stage::Proc, &"/proc"),
             Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
             Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
@@ -310,12 +308,6 @@ impl Root {
         self.made += 1;
         format!("m{}", self.made)
     }
-}
-
-/// Whether a standard stream is a terminal.
-fn has_terminal() -> bool {
-    use std::io::IsTerminal;
-    io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }
 
 fn attributes(writable: bool, exec: bool) -> Attributes {

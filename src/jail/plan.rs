@@ -148,12 +148,6 @@ pub enum Step {
         /// Its path.
         path: PathBuf,
     },
-    /// `/dev/tty`, where a standard stream of the command is a terminal. A command whose streams are all redirected
-    /// would reach its user's terminal through it, to show a false prompt or to read what is typed at a real one.
-    Terminal {
-        /// Its path.
-        path: PathBuf,
-    },
     /// An own `/proc`, read-only.
     Proc,
     /// The host's `/proc`, read-only, where a fresh one is refused.

@@ -18,11 +18,10 @@ use crate::profile::SandboxSpec;
 use crate::proxy::Order;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
 
-/// Device nodes that every command gets.
+/// Device nodes that every command gets. `/dev/tty` is not among them, also where a stream is a terminal: it reaches the
+/// user's terminal past every redirection, to show a false prompt or to read what is typed at a real one, and it is what
+/// `ipc-ctty-steal` of the escape battery tries. bash, git, less and ssh fall back to their standard streams.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
-
-/// The terminal, for commands that have one.
-const TERMINAL: &str = "/dev/tty";
 
 /// Links in `/dev` that every command gets.
 const DEVICE_LINKS: [(&str, &str); 5] = [
@@ -217,7 +216,6 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     for device in DEVICES {
         tree.insert(device.into(), Step::Device { path: device.into() });
     }
-    tree.insert(TERMINAL.into(), Step::Terminal { path: TERMINAL.into() });
     for (path, target) in DEVICE_LINKS {
         tree.insert(path.into(), Step::Symlink { path: path.into(), target: target.into() });
     }
@@ -289,7 +287,7 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         grant(&bind.path, access);
     }
     let device = Access::READ_FILE.with(Access::WRITE_FILE).with(Access::IOCTL_DEV);
-    for path in DEVICES.into_iter().chain(mounts.then_some(TERMINAL)) {
+    for path in DEVICES {
         grant(Path::new(path), device);
     }
     if mounts {
