@@ -1,7 +1,7 @@
 //! Option reading: a command's words to given options and operands, as its row says the program reads them.
 //!
 //! Danger: an option taken for an operand (or a value for an option) hides its effect. Where the row does not know an
-//! option, the row's [`Unknown`](super::spec::Unknown) answer holds, never silence.
+//! option, the row's [`Unknown`] answer holds, never silence.
 
 use crate::shell::{Arg, Piece, Span, Value};
 

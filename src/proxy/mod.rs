@@ -4,7 +4,7 @@
 //! a process outside ([`process`]) accepts there, judges whom a client asks for ([`crate::hosts`]), resolves the name,
 //! judges each address and dials. Nothing of the proxy runs inside.
 //!
-//! Danger: a mistake here is the open network. The pure part decides; [`dial`] is the only place that connects.
+//! Danger: a mistake here is the open network. The pure part decides; `dial` is the only place that connects.
 
 mod confine;
 pub mod connect;

@@ -7,7 +7,7 @@ use super::trust::Problem;
 
 /// The first character that may not stand in a trusted script, anywhere (comments and heredoc bodies too).
 pub(super) fn scan(source: &str) -> Option<Problem> {
-    if let Some(at) = source.bytes().position(|byte| is_control(byte)) {
+    if let Some(at) = source.bytes().position(is_control) {
         return Some(Problem::new("control_character", at));
     }
     if source.is_ascii() {

@@ -184,9 +184,7 @@ fn segment_code(segment: &Segment) -> Option<Found> {
         "read" => read_names(arguments).then_some("arithmetic_operand"),
         "let" => arguments.iter().any(|arg| !is_plain_arithmetic(arg)).then_some("arithmetic_operand"),
         "declare" | "typeset" | "local" | "export" | "readonly" => declaration(arguments),
-        "unset" | "getopts" => {
-            arguments.iter().any(|arg| has_subscript_code(arg)).then_some("arithmetic_operand")
-        }
+        "unset" | "getopts" => arguments.iter().any(has_subscript_code).then_some("arithmetic_operand"),
         "wait" => {
             operand_after(arguments, "-p").filter(|arg| !is_plain_name(arg)).map(|_| "arithmetic_operand")
         }

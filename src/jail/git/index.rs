@@ -76,7 +76,7 @@ mod tests {
         }
         entry.extend(name);
         entry.push(0);
-        while version != 4 && entry.len() % 8 != 0 {
+        while version != 4 && !entry.len().is_multiple_of(8) {
             entry.push(0);
         }
         entry
