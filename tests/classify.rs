@@ -188,3 +188,28 @@ fn a_bare_prefix_gives_what_the_program_is_for() {
         assert_eq!(of(line), wanted, "{line}");
     }
 }
+
+/// Lines whose inner text could be multiplied end soon and say that they could not be read.
+#[test]
+fn multiplied_text_ends() {
+    let alias = format!("alias x='{}'\n{}", "ls;".repeat(8000), "x\n".repeat(3000));
+    let finds = format!("find . {}", "-exec a \\; ".repeat(1200));
+    let texts = format!("bash -c '{}'", "ls;".repeat(3000));
+    let mut nested = "ls".to_owned();
+    for _ in 0..20 {
+        nested = format!("eval {nested}");
+    }
+    for line in [alias, finds, texts, nested] {
+        let start = std::time::Instant::now();
+        let found = classify_line(&line, &environment());
+        let words: usize =
+            found.segments.iter().map(|segment| segment.raw.iter().map(String::len).sum::<usize>()).sum();
+        assert!(start.elapsed().as_secs() < 20, "{} bytes take {:?}", line.len(), start.elapsed());
+        assert!(words < 4_000_000, "{words} bytes of words");
+        assert!(
+            found.opaque.is_some()
+                || found.trust != Trust::Trusted
+                || found.classes.contains(OpClass::FileSearch)
+        );
+    }
+}

@@ -199,7 +199,7 @@ fn for_each_name(words: &[Arg]) -> Vec<Arg> {
     argv
 }
 
-/// What an unlisted option means; true when one was given.
+/// What an unlisted option means; true when one was given that may matter.
 fn unknown(row: &CommandSpec<'_>, call: &Call<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(word) = call.unknown else { return false };
     match row.unknown {
@@ -209,7 +209,7 @@ fn unknown(row: &CommandSpec<'_>, call: &Call<'_>, findings: &mut Findings<'_>) 
                 findings.add(class, word.span());
             }
         }
-        Unknown::Ignored => {}
+        Unknown::Ignored => return false,
     }
     true
 }

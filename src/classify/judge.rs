@@ -4,7 +4,7 @@
 //! that launch programs), unwrap wrappers to the fixed point and read inner shell text.
 //! Danger: whatever cannot be read or followed ends as opacity, never as nothing.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
 use crate::shell::{self, Arg, Context, RedirectOp, Script, Segment, Span, Trust, Value};
 
@@ -22,6 +22,9 @@ use super::{ClassifiedSegment, Opacity, arity, redirect, registry};
 /// Wrappers and shell texts inside each other beyond this are opaque.
 const MAX_DEPTH: usize = 12;
 
+/// Inner shell text of one line, all told; aliases could multiply it.
+const MAX_INNER: usize = 256 * 1024;
+
 /// The judge of one line, with what earlier segments changed.
 #[derive(Debug)]
 pub struct Judge<'e> {
@@ -33,6 +36,10 @@ pub struct Judge<'e> {
     /// Set once a variable was exported that can change what later programs run.
     environment: Option<Span>,
     depth: usize,
+    /// Bytes of inner shell text that may still be read.
+    budget: usize,
+    /// The words of the present segment as written stand in a result already.
+    shown: bool,
     /// What was found, in order.
     pub segments: Vec<ClassifiedSegment>,
 }
@@ -41,7 +48,7 @@ pub struct Judge<'e> {
 #[derive(Debug, Clone)]
 struct Around<'s> {
     /// The words as written in the script.
-    raw: Cow<'s, [String]>,
+    raw: Rc<[String]>,
     /// Where everything inside a wrapper's shell text is reported.
     at: Option<Span>,
     span: Span,
@@ -103,6 +110,8 @@ impl<'e> Judge<'e> {
             aliases: Vec::new(),
             environment: None,
             depth: 0,
+            budget: MAX_INNER,
+            shown: false,
             segments: Vec::new(),
         }
     }
@@ -110,6 +119,7 @@ impl<'e> Judge<'e> {
     /// Judges every segment of `script`.
     pub fn script(&mut self, script: &Script) {
         for segment in &script.segments {
+            self.shown = false;
             self.segment(segment, None);
         }
     }
@@ -158,7 +168,7 @@ impl<'e> Judge<'e> {
         Around {
             raw: match outer {
                 Some(outer) => outer.raw.clone(),
-                None => Cow::Owned(segment.argv.iter().map(text_of).collect()),
+                None => segment.argv.iter().map(text_of).collect(),
             },
             at: outer.map(|outer| outer.at.unwrap_or(outer.span)),
             span: segment.span,
@@ -315,15 +325,18 @@ impl<'e> Judge<'e> {
 
     /// Judges shell text that a command runs. `here`: in this very shell (`eval`), so that its changes last.
     fn text(&mut self, text: &str, around: &Around<'_>, here: bool) {
-        let script = shell::parse(text);
-        if self.depth > MAX_DEPTH || script.trust != Trust::Trusted || script.opaque.is_some() {
+        let left = self.budget.checked_sub(text.len() + 1);
+        self.budget = left.unwrap_or(0);
+        let is_too_much = left.is_none() || self.depth > MAX_DEPTH;
+        let script = shell::parse(if is_too_much { "" } else { text });
+        if is_too_much || script.trust != Trust::Trusted || script.opaque.is_some() {
             let mut around = around.beside();
             let cause = if script.opaque.is_some() { Cause::DataAsCode } else { Cause::Unreadable };
             around.opaque(cause, around.at.unwrap_or(around.span), "");
             let row = Verdict { program: "", traits: Traits::NONE, info: false, touches: false };
             self.put(around, &[], &row);
         }
-        if self.depth > MAX_DEPTH {
+        if is_too_much {
             return;
         }
         let place = std::mem::replace(&mut self.place, around.place.clone());
@@ -403,7 +416,8 @@ impl<'e> Judge<'e> {
             && !row.touches
             && classes.is_subset(OpSet::of(&[OpClass::Passthrough, OpClass::ContentSearch]));
         let unwrapped: Vec<String> = argv.iter().map(text_of).collect();
-        let raw = around.raw.into_owned();
+        let raw = if self.shown { unwrapped.clone() } else { around.raw.to_vec() };
+        self.shown = true;
         self.segments.push(ClassifiedSegment {
             program: row.program.to_owned(),
             prefix: arity::canonical(row.program, &unwrapped),

@@ -59,7 +59,8 @@ pub struct Opacity {
 pub struct ClassifiedSegment {
     /// The program's base name after unwrapping; empty for bare assignments and redirects.
     pub program: String,
-    /// The words before unwrapping, unknown words as `\u{fffd}` (which no rule can match).
+    /// The words before unwrapping, unknown words as `\u{fffd}` (which no rule can match). Where a wrapper runs several
+    /// commands (`sh -c 'a; b'`, `find -exec`) only the first of them shows the wrapper's words, the others their own.
     pub raw: Vec<String>,
     /// The words after unwrapping to the fixed point, equal to `raw` without a wrapper.
     pub argv: Vec<String>,

@@ -1,7 +1,7 @@
 //! Programs that read, filter and search text.
 
 use crate::classify::findings::Findings;
-use crate::classify::op::OpClass::{FileModify, FileWrite};
+use crate::classify::op::OpClass::{FileModify, FileRead, FileWrite};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -278,6 +278,7 @@ pub const ROWS: &[Row] = &[
     .lenient()
     .values("a")
     .long_values(&["algorithm", "length"])
+    .options(&[opt("c", "check").adds(&[FileRead])])
     .operands(Role::Read),
     command(&["diff", "diff3", "sdiff", "colordiff", "wdiff", "dwdiff"])
         .closed()

@@ -457,6 +457,7 @@ pub const ROWS: &[Row] = &[
         .operands(Role::Command),
     command(&["xargs", "gxargs"])
         .closed()
+        .stdin_filter()
         .wrapper()
         .switches("0optrx")
         .longs(&["null", "open-tty", "interactive", "no-run-if-empty", "verbose", "exit", "show-limits"])
