@@ -103,5 +103,8 @@ fn ignored() -> Verdict {
     let line = "trap '' HUP; $JAIL sh -c 'kill -HUP $$; echo alive'";
     let output = script("read", &place.workspace(), line, &[]);
     check!(output.stdout == b"alive\n", "{}", String::from_utf8_lossy(&output.stderr));
+    let line = "trap '' CHLD; $JAIL sh -c 'sh -c \"exit 3\"; exit $?'; echo $?";
+    let output = script("read", &place.workspace(), line, &[]);
+    check!(output.stdout == b"3\n", "SIGCHLD: {}", String::from_utf8_lossy(&output.stderr));
     Verdict::Passed
 }

@@ -21,7 +21,7 @@ use super::namespace;
 use super::orphans;
 use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
 use super::output::{Capture, Stream};
-use super::plan::{Access, Grant, JailPlan, LandlockPlan};
+use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
@@ -30,7 +30,7 @@ use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
 use crate::sys::process::{Command, Forked, fork_into, single_threaded};
-use crate::sys::signal::Set;
+use crate::sys::signal::{Set, set_default};
 
 /// Where programs are looked for when the command's environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -98,10 +98,13 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let layout = git::survey(plan);
+    let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if !plan.namespaces.pid {
         orphans::adopt().map_err(fatal(Stage::Parent, "child subreaper"))?;
     }
+    // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
+    set_default(libc::SIGCHLD);
     let mask = Set::all().apply().map_err(fatal(Stage::Limits, "signal mask"))?;
     let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
@@ -145,6 +148,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let mut outcome = outcome(plan, result?, git::check(plan, &layout), begun)?;
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
+    outcome.degraded.extend(powerless);
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
     Ok(outcome)
@@ -162,6 +166,16 @@ fn domain(plan: &JailPlan, layout: &Layout, scratch: Option<&Scratch>) -> Landlo
         domain.grants.extend(layout.grants());
     }
     domain
+}
+
+/// What user 0 cannot do in somebody else's writable workspace: without capabilities it is an ordinary user there. The
+/// working directory must be the workspace.
+fn powerless(plan: &JailPlan) -> Option<String> {
+    let writable = plan.steps.iter().any(|step| matches!(step, Step::Workspace { view: View::Writable }));
+    let owner = rustix::fs::stat(".").ok()?.st_uid;
+    (writable && owner != 0 && rustix::process::geteuid().is_root()).then(|| {
+        format!("foreign-workspace: it belongs to user {owner}, and user 0 without capabilities changes only what everybody may; run swbox as user {owner}")
+    })
 }
 
 /// What a writable workspace cannot do when Landlock alone goes around its protected names.
