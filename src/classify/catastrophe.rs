@@ -77,7 +77,7 @@ pub fn find(source: &str) -> Option<Catastrophe> {
 #[derive(Debug)]
 struct State {
     found: Option<Catastrophe>,
-    variables: Rc<Vec<(Vec<u8>, Vec<u8>)>>,
+    variables: Rc<Vec<Variable>>,
     /// `$1 …` where they are known.
     positional: Option<Vec<Vec<u8>>>,
     /// The working directory as a path; empty when unknown.
@@ -85,6 +85,10 @@ struct State {
     functions: Vec<bomb::Function>,
     /// The function whose body is being read.
     current: Option<usize>,
+    /// The branch being read: commands of one branch run all or not at all.
+    branch: usize,
+    /// The branch around each branch; the first is its own.
+    branches: Vec<usize>,
     /// How many conditional constructs lie around, within the current function.
     conditions: u32,
     /// How many subshells lie around, within the current function.
@@ -103,11 +107,29 @@ struct State {
     ahead_budget: usize,
 }
 
+/// Whether a branch is `inner` or lies around it.
+fn encloses(branches: &[usize], outer: usize, inner: usize) -> bool {
+    let mut at = inner;
+    while at > outer {
+        at = branches[at];
+    }
+    at == outer
+}
+
 /// What a subshell does not change for the shell around it.
 #[derive(Debug)]
 struct Saved {
     directory: Vec<u8>,
-    variables: Rc<Vec<(Vec<u8>, Vec<u8>)>>,
+    variables: Rc<Vec<Variable>>,
+}
+
+/// A variable that the text set.
+#[derive(Debug, Clone)]
+struct Variable {
+    name: Vec<u8>,
+    value: Vec<u8>,
+    /// The branch in which it was set.
+    branch: usize,
 }
 
 impl State {
@@ -119,6 +141,8 @@ impl State {
             directory: Vec::new(),
             functions: Vec::new(),
             current: None,
+            branch: 0,
+            branches: vec![0],
             conditions: 0,
             forks: 0,
             output: None,
@@ -138,22 +162,33 @@ impl State {
     }
 
     fn variable(&self, name: &[u8]) -> Option<&[u8]> {
-        self.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
+        self.variables.iter().find(|known| known.name == name).map(|known| known.value.as_slice())
     }
 
     /// Sets a variable; an assignment that may not happen does not hide a dangerous value.
     fn assign(&mut self, name: &[u8], value: Vec<u8>) {
         let conditional = self.conditions > 0;
         let value = if value.len() > MAX_VALUE { vec![mark::UNKNOWN] } else { value };
+        let branch = self.branch;
         let variables = Rc::make_mut(&mut self.variables);
-        let known = variables.iter().position(|(known, _)| known == name);
-        match known {
-            Some(index) if conditional && target::shape(&variables[index].1, &[]).is_some() => {}
-            Some(index) => variables[index].1 = value,
-            None if conditional && name == b"HOME" => {}
-            None if variables.len() < MAX_VARIABLES => variables.push((name.to_vec(), value)),
-            None => {}
+        let Some(index) = variables.iter().position(|known| known.name == name) else {
+            if variables.len() < MAX_VARIABLES && !(conditional && name == b"HOME") {
+                variables.push(Variable { name: name.to_vec(), value, branch });
+            }
+            return;
+        };
+        let known = &mut variables[index];
+        let may_not_happen = conditional && !encloses(&self.branches, branch, known.branch);
+        if !(may_not_happen && target::shape(&known.value, &[]).is_some()) {
+            known.value = value;
+            known.branch = branch;
         }
+    }
+
+    /// Another branch begins within `outer`.
+    fn next_branch(&mut self, outer: usize) {
+        self.branch = self.branches.len();
+        self.branches.push(outer);
     }
 
     fn save(&self) -> Saved {

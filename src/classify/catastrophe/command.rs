@@ -86,9 +86,15 @@ impl Scanner<'_, '_> {
     }
 
     pub(super) fn set(&mut self, name: &[u8], value: Vec<u8>, conditional: bool) {
+        // What stands behind `&&` is a branch of its own.
+        let branch = self.state.branch;
+        if conditional {
+            self.state.next_branch(branch);
+        }
         self.state.conditions += u32::from(conditional);
         self.state.assign(name, value);
         self.state.conditions -= u32::from(conditional);
+        self.state.branch = branch;
     }
 
     /// Runs an argv that another program starts.

@@ -26,6 +26,7 @@ pub(super) struct Frame {
     pub(super) pipe: Pipe,
     pub(super) reader: Reader,
     pub(super) chained: bool,
+    pub(super) branch: usize,
     pub(super) list_calls: usize,
     pub(super) conditional: bool,
     /// The function that this compound is the body of, with the one around it and what counts to restore.
@@ -56,6 +57,8 @@ impl Scanner<'_, '_> {
         let conditional = function.is_none()
             && (chained || matches!(kind, Kind::If | Kind::Loop | Kind::CasePattern | Kind::CaseBody));
         self.state.conditions += u32::from(conditional);
+        let branch = self.state.branch;
+        self.state.next_branch(branch);
         let subshell = kind == Kind::Subshell;
         self.state.forks += u32::from(subshell && function.is_none());
         let saved = subshell.then(|| self.state.save());
@@ -65,6 +68,7 @@ impl Scanner<'_, '_> {
             pipe,
             reader: level.reader,
             chained: outer_chained,
+            branch,
             list_calls: level.list_calls,
             conditional,
             function,
@@ -91,6 +95,7 @@ impl Scanner<'_, '_> {
         level.pipe = frame.pipe;
         level.reader = frame.reader.max(inner);
         level.chained = frame.chained;
+        self.state.branch = frame.branch;
         level.list_calls = frame.list_calls;
         level.pipe.reader = level.pipe.reader.max(inner);
         level.pipe.bare = None;

@@ -342,7 +342,11 @@ impl<'s, 't> Scanner<'s, 't> {
             b"fi" => self.pop_to(level, Kind::If),
             b"done" => self.pop_to(level, Kind::Loop),
             b"esac" => self.pop_to(level, Kind::CaseBody),
-            b"then" | b"else" | b"elif" | b"do" | b"!" => {}
+            b"then" | b"else" | b"elif" | b"do" => {
+                let outer = level.frames.last().map_or(0, |frame| frame.branch);
+                self.state.next_branch(outer);
+            }
+            b"!" => {}
             b"time" => {
                 self.blanks();
                 for option in [b"-p".as_slice(), b"--"] {
@@ -437,6 +441,7 @@ impl<'s, 't> Scanner<'s, 't> {
                 self.pos += 1;
                 if let Some(frame) = level.frames.last_mut() {
                     frame.kind = Kind::CaseBody;
+                    self.state.next_branch(frame.branch);
                 }
             }
             b'\n' => {
