@@ -9,22 +9,33 @@ use super::word::{Arg, Piece, Value};
 /// The segments of a reading, in source order.
 pub(super) fn segments(reading: &Reading, source: &str) -> Vec<Segment> {
     let source = source.as_bytes();
-    let mut known = Variables::survey(reading, source);
+    let (mut segments, certain) = evaluated(reading, source, Variables::survey(reading, source));
+    if !certain {
+        segments = evaluated(reading, source, Variables::unknown()).0;
+    }
+    segments.sort_by_key(|segment| segment.span.start);
+    segments
+}
+
+/// The segments, and whether the variables are as certain as they were taken to be.
+fn evaluated(reading: &Reading, source: &[u8], mut known: Variables) -> (Vec<Segment>, bool) {
     let inside_functions = Variables::unknown();
     let mut segments = Vec::with_capacity(reading.commands.len());
+    let mut certain = true;
     for (index, command) in reading.commands.iter().enumerate() {
         // a function's body runs later, with values from then
         let variables = if command.context.in_function { &inside_functions } else { &known };
         let evaluator = Evaluator { reading, source, variables };
         if matches!(command.kind, CommandKind::Simple | CommandKind::CompoundRedirects) {
-            segments.push(segment(&evaluator, command, index));
+            let segment = segment(&evaluator, command, index);
+            certain &= !variables::changes_variables(command, &segment.argv);
+            segments.push(segment);
         }
         if variables::is_straight(command) {
             assign(&mut known, command, reading, source);
         }
     }
-    segments.sort_by_key(|segment| segment.span.start);
-    segments
+    (segments, certain)
 }
 
 fn assign(known: &mut Variables, command: &RawCommand, reading: &Reading, source: &[u8]) {

@@ -35,7 +35,7 @@ impl Evaluator<'_> {
         let (start, end) = (word.slice.start, word.slice.end);
         let text = self.text(word);
         let bytes = text.get(start..end).unwrap_or(&[]);
-        if !word.quoted && !word.spliced && is_plain(bytes) {
+        if !word.quoted && is_plain(bytes) {
             to.push(Arg { value: Value::Literal(to_text(bytes)), span: word.span });
             return;
         }

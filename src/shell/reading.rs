@@ -8,7 +8,7 @@ use super::word::Span;
 /// A piece of one of a reading's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// 0 is the source; others are unescaped backtick bodies and joined heredoc bodies.
+    /// 0 is the source; others are unescaped backtick bodies, joined heredoc bodies, words without continuations.
     pub(super) text: u32,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -31,8 +31,6 @@ pub(super) struct RawWord {
     pub(super) expansions: (u32, u32),
     /// Holds a quote, an escape or an expansion.
     pub(super) quoted: bool,
-    /// Holds a line continuation.
-    pub(super) spliced: bool,
     /// For `NAME=…`: where the name ends and the value starts, in the text.
     pub(super) assignment: Option<(usize, usize)>,
     /// For `NAME=(…)`.

@@ -132,3 +132,12 @@ fn ordinary_lines_are_not_opaque() {
         assert_eq!(parse(source).opaque, None, "{source}");
     }
 }
+
+#[test]
+fn a_continuation_inside_a_word_is_nothing() {
+    assert_eq!(argvs("P ~\\\n x"), [["P", "?", "x"]]);
+    assert_eq!(argvs("P {a\\\n,b}\\\n c"), [["P", "a", "b", "c"]]);
+    assert_eq!(argvs("r\\\nm {1.\\\n.2} a\\\n$\\\n(Q) b"), vec![vec!["rm", "1", "2", "?", "b"], vec!["Q"]]);
+    assert_eq!(argvs("A\\\n=\\\nx\\\ny; $A"), [["xy"]]);
+    assert_eq!(argvs("i\\\nf P; th\\\nen Q; f\\\ni"), [["P"], ["Q"]]);
+}

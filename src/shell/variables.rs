@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::cursor::is_name_byte;
 use super::reading::{CommandKind, RawCommand, RawWord, Reading};
-use super::word::Value;
+use super::word::{Arg, Value};
 
 /// What is known of a variable.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ impl Variables {
     }
 
     /// What of the script's variables is stable at all.
+    ///
+    /// Verbs that are quoted or dynamic are taken to change nothing: [`changes_variables`] tells of their values.
     pub(super) fn survey(reading: &Reading, source: &[u8]) -> Self {
         let mut variables = Self::default();
         for command in &reading.commands {
@@ -102,13 +104,12 @@ impl Variables {
             return;
         }
         let text = reading.bytes(source, verb.slice);
-        if verb.quoted || verb.spliced || text.contains(&b'{') || CHANGE_ALL.contains(&text) {
-            // a quoted verb may be any of them
-            self.all_unstable |= !is_quoted_program(text);
+        if CHANGE_ALL.contains(&text) {
+            self.all_unstable = true;
         } else if CHANGERS.contains(&text) {
             for word in command.words.iter().skip(1) {
                 let text = reading.bytes(source, word.slice);
-                if word.quoted || word.spliced || text.contains(&b'{') {
+                if word.quoted || text.contains(&b'{') {
                     self.all_unstable |= word.assignment.is_none() && !is_inert(text);
                 }
                 self.leading_name(text);
@@ -184,15 +185,19 @@ pub(super) fn name_of<'a>(reading: &'a Reading, source: &'a [u8], word: &RawWord
 pub(super) fn is_simple(reading: &Reading, source: &[u8], word: &RawWord) -> bool {
     let text = reading.text(source, word.slice.text);
     !word.array
-        && !word.spliced
         && word
             .assignment
             .is_some_and(|(name_end, value)| value == name_end + 1 && text.get(name_end) == Some(&b'='))
 }
 
-/// A quoted verb that cannot be a builtin that changes variables: it holds a slash.
-fn is_quoted_program(text: &[u8]) -> bool {
-    text.contains(&b'/') && !text.iter().any(|byte| matches!(byte, b'$' | b'`' | b'{'))
+/// Whether a command whose verb is written with quotes or expansions may change variables after all.
+pub(super) fn changes_variables(command: &RawCommand, argv: &[Arg]) -> bool {
+    let hidden = argv.len() != command.words.len() || command.words.first().is_some_and(|verb| verb.quoted);
+    let harmless = argv
+        .first()
+        .and_then(|verb| verb.value.literal())
+        .is_some_and(|verb| !CHANGERS.contains(&verb.as_bytes()) && !CHANGE_ALL.contains(&verb.as_bytes()));
+    hidden && !harmless
 }
 
 /// An argument that names no variable: an option or a quoted text with blanks in it.

@@ -109,7 +109,6 @@ impl Lexer<'_, '_> {
             span: self.span(start, end),
             expansions: (first, u32::try_from(self.reading.expansions.len()).unwrap_or(u32::MAX)),
             quoted: true,
-            spliced: false,
             assignment: None,
             array: false,
         }

@@ -165,7 +165,6 @@ impl Lexer<'_, '_> {
                 span,
                 expansions: (first.min(expansions), expansions),
                 quoted: true,
-                spliced: false,
                 assignment: None,
                 array: false,
             };

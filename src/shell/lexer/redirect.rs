@@ -177,7 +177,6 @@ impl Lexer<'_, '_> {
             span: self.span(start, end),
             expansions: (0, 0),
             quoted: false,
-            spliced: false,
             assignment: None,
             array: false,
         }

@@ -2,7 +2,7 @@
 
 use super::super::cursor::{is_meta, is_name_byte};
 use super::super::limits;
-use super::super::reading::RawWord;
+use super::super::reading::{Expansion, RawWord, Slice};
 use super::super::skeleton::Checkpoint;
 use super::Lexer;
 
@@ -46,13 +46,17 @@ impl<'t> Lexer<'t, '_> {
         self.cursor.splice();
         let start = self.position();
         let first_expansion = self.reading.expansions.len();
-        let (mut quoted, mut spliced, mut array) = (false, false, false);
+        let (mut quoted, mut array) = (false, false);
+        let mut cuts = Vec::new();
         let mut assignment = None;
         let mut prefix = if self.peek(0).is_ascii_digit() { Prefix::No } else { Prefix::Name };
         let mut name_end = start;
         let mut last = 0;
         loop {
-            spliced |= self.cursor.splice();
+            let before = self.position();
+            if self.cursor.splice() {
+                cuts.push((before, self.position()));
+            }
             if self.cursor.at_end() {
                 break;
             }
@@ -111,15 +115,46 @@ impl<'t> Lexer<'t, '_> {
             }
         }
         let end = self.position();
-        RawWord {
+        let word = RawWord {
             slice: self.slice(start, end),
             span: self.span(start, end),
             expansions: (index(first_expansion), index(self.reading.expansions.len())),
             quoted,
-            spliced,
             assignment,
             array,
+        };
+        if cuts.is_empty() { word } else { self.without_continuations(word, &cuts) }
+    }
+
+    /// The word as a text of its own, with its continuations cut out: what it means is read from there.
+    fn without_continuations(&mut self, mut word: RawWord, cuts: &[(usize, usize)]) -> RawWord {
+        let (start, end) = (word.slice.start, word.slice.end);
+        let shift = |at: usize| {
+            let before = cuts.iter().take_while(|(from, _)| *from < at);
+            at - start - before.map(|(from, to)| to.min(&at) - from).sum::<usize>()
+        };
+        let mut text = Vec::with_capacity(end - start);
+        let mut from = start;
+        for (cut, after) in cuts {
+            text.extend_from_slice(self.bytes(from, *cut));
+            from = *after;
         }
+        text.extend_from_slice(self.bytes(from, end));
+        let number = index(self.reading.texts.len() + 1);
+        let first = self.reading.expansions.len();
+        for entry in word.expansions.0 as usize..word.expansions.1 as usize {
+            if let Some(entry) = self.reading.expansions.get(entry).copied()
+                && entry.text == self.text
+            {
+                let moved = Expansion { text: number, start: shift(entry.start), end: shift(entry.end) };
+                self.reading.expansions.push(moved);
+            }
+        }
+        word.slice = Slice { text: number, start: 0, end: text.len() };
+        word.expansions = (index(first), index(self.reading.expansions.len()));
+        word.assignment = word.assignment.map(|(name, value)| (shift(name), shift(value)));
+        self.reading.texts.push(text);
+        word
     }
 
     fn after_name(&self, byte: u8, name_end: usize, assignment: &mut Option<(usize, usize)>) -> Prefix {
@@ -285,17 +320,10 @@ impl<'t> Lexer<'t, '_> {
         if word.quoted {
             return None;
         }
-        let bytes = self.bytes(word.slice.start, word.slice.end);
-        if word.spliced {
-            let mut cursor = super::Cursor::new(bytes);
-            let mut text = Vec::new();
-            while !cursor.at_end() {
-                text.push(cursor.peek(0));
-                cursor.advance(1);
-            }
-            return Some(text.into());
+        if word.slice.text != self.text {
+            return Some(self.reading.bytes(&[], word.slice).to_vec().into());
         }
-        Some(bytes.into())
+        Some(self.bytes(word.slice.start, word.slice.end).into())
     }
 }
 
