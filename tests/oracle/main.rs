@@ -15,6 +15,7 @@
 mod executed;
 mod generator;
 mod matcher;
+mod metamorphic;
 mod mutated;
 mod runner;
 mod traced;
@@ -34,6 +35,11 @@ impl Budget {
         Self { until: seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)), count }
     }
 
+    /// Whether a time was given.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// Whether the round with that number is still to run.
     pub(crate) fn allows(&self, round: usize) -> bool {
         self.until.map_or(round < self.count, |until| Instant::now() < until)
@@ -43,4 +49,23 @@ impl Budget {
 /// The first seed.
 pub(crate) fn seed() -> u64 {
     std::env::var("SWBOX_ORACLE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Real command lines.
+pub(crate) fn corpus() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut lines = Vec::new();
+    for name in ["agent-commands.jsonl", "human-commands.jsonl", "classify.jsonl"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let entries = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.extend(entries.map(|entry| entry["cmd"].as_str().unwrap().to_owned()));
+    }
+    let hidden = std::fs::read_to_string(folder.join("hidden.txt")).unwrap();
+    lines.extend(
+        hidden
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(_, text)| text.replace('⏎', "\n").replace('→', "\t")),
+    );
+    lines
 }

@@ -11,8 +11,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// Logs the words of what was not found, one line each, quoted so that a line is a record.
-const PRELUDE: &str = "command_not_found_handle() { builtin printf '%s\\n' \"@@RUN ${*@Q}\" >&9; builtin return 0; }; \
-    exec 2>/dev/null </dev/null\n";
+const PRELUDE: &str = "ulimit -t 2 -f 2048; exec 9>&1 >/dev/null 2>/dev/null </dev/null; \
+    command_not_found_handle() { builtin printf '%s\\n' \"@@RUN ${*@Q}\" >&9; builtin return 0; }\n";
 
 /// A throw-away directory for one test.
 pub(crate) struct Place(PathBuf);
@@ -35,32 +35,37 @@ impl Drop for Place {
     }
 }
 
-/// What bash is run in.
-fn wrapped(place: &Place) -> Command {
-    let wrapper = std::env::var("SWBOX_ORACLE_WRAPPER").unwrap_or_default();
+/// bash, in `wrapper` or as it is.
+fn wrapped(place: &Place, wrapper: &str) -> Command {
     let mut words = wrapper.split_whitespace();
     let mut command = match words.next() {
         Some(program) => {
-            let mut command = Command::new(program);
+            let mut command = Command::new(installed(program).unwrap_or_else(|| program.into()));
             command.args(words).arg("/bin/bash");
             command
         }
         None => Command::new("/bin/bash"),
     };
-    command.env_clear().current_dir(place.path()).stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.env_clear().env("PATH", "/nonexistent").current_dir(place.path());
+    command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command
 }
 
+/// Where a program is installed.
+pub(crate) fn installed(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// The command to run bash in, when the caller names one.
+pub(crate) fn wrapper() -> Option<String> {
+    std::env::var("SWBOX_ORACLE_WRAPPER").ok().filter(|wrapper| !wrapper.is_empty())
+}
+
 /// Runs `script` after `prelude`, both in one text; what it wrote to its standard output, none on a time-out.
-pub(crate) fn output(place: &Place, prelude: &str, script: &str) -> Option<Vec<u8>> {
-    let mut command = wrapped(place);
-    command.args([
-        "--norc",
-        "-c",
-        "ulimit -t 2 -f 2048; PATH=/nonexistent; exec 9>&1 1>/dev/null; exec /bin/bash --norc -c \"$1\"",
-        "x",
-    ]);
-    command.arg(format!("{prelude}{script}"));
+pub(crate) fn output(place: &Place, wrapper: &str, prelude: &str, script: &str) -> Option<Vec<u8>> {
+    let mut command = wrapped(place, wrapper);
+    command.args(["--norc", "-c"]).arg(format!("{prelude}{script}"));
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
     let mut stdout = child.stdout.take().unwrap();
@@ -80,7 +85,7 @@ pub(crate) fn output(place: &Place, prelude: &str, script: &str) -> Option<Vec<u
 
 /// The argvs of the programs that `script` would have started; none on a time-out.
 pub(crate) fn executed(place: &Place, script: &str) -> Option<Vec<Vec<String>>> {
-    let text = output(place, PRELUDE, script)?;
+    let text = output(place, &wrapper().unwrap_or_default(), PRELUDE, script)?;
     let text = String::from_utf8_lossy(&text);
     Some(text.lines().filter_map(|line| line.strip_prefix("@@RUN ")).map(unquote).collect())
 }
