@@ -140,6 +140,10 @@ impl Evaluator<'_> {
             let tilde = byte == b'~' && (at == word.slice.start || self.after_assignment(word, at, builder));
             at = match byte {
                 b'\\' if text.get(at + 1) == Some(&b'\n') => at + 2,
+                b'\\' if at + 1 >= end => {
+                    builder.quoted(b"\\");
+                    end
+                }
                 b'\\' => {
                     let next = character_end(text, at + 1, end);
                     builder.quoted(text.get(at + 1..next).unwrap_or(b"\\"));
@@ -464,6 +468,10 @@ fn ansi(text: &[u8]) -> Option<String> {
                     _ => 8,
                 };
                 let length = number(at, most, 16);
+                if text.get(at) == Some(&b'{') {
+                    // `\x{…}`: braces around the digits, closed or not
+                    return None;
+                }
                 if length == 0 {
                     value.extend_from_slice(&[b'\\', *escape]);
                     continue;

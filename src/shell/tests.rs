@@ -141,3 +141,29 @@ fn a_continuation_inside_a_word_is_nothing() {
     assert_eq!(argvs("A\\\n=\\\nx\\\ny; $A"), [["xy"]]);
     assert_eq!(argvs("i\\\nf P; th\\\nen Q; f\\\ni"), [["P"], ["Q"]]);
 }
+
+#[test]
+fn quotes_give_the_text_that_bash_gives() {
+    for (source, text) in [
+        ("P \\", "\\"),
+        ("P a\\b", "ab"),
+        ("P 'a\\b'", "a\\b"),
+        ("P \"a\\b\\$\"", "a\\b$"),
+        ("P $'a\\tb\\x41\\101\\\\'", "a\tbAA\\"),
+        ("P $'\\x{41}'", "?"),
+        ("P $'\\xff'", "?"),
+        ("P $'a\\0b'", "?"),
+        ("P $'\\u41\\cA\\q'", "A\u{1}\\q"),
+        ("P $\"a b\"", "a b"),
+        ("P a\"b\"'c'd", "abcd"),
+        ("P ''", ""),
+        ("P \"$\"", "$"),
+        ("P $", "$"),
+        ("P a=~", "?"),
+        ("P a~", "a~"),
+        ("P {", "{"),
+        ("P é\\ü", "éü"),
+    ] {
+        assert_eq!(argvs(source), [["P", text]], "{source}");
+    }
+}

@@ -8,7 +8,8 @@ use swbox::shell::{Script, Trust, parse};
 use super::{Budget, corpus, matcher, runner};
 
 const BUBBLEWRAP: &str = "bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run --unshare-all \
-    --die-with-parent --chdir /tmp --clearenv --setenv PATH /nonexistent --";
+    --die-with-parent --chdir /tmp --clearenv --setenv PATH /nonexistent \
+    --setenv HOME /home/someone --";
 
 const PRELUDE: &str = "ulimit -t 2 -u 400; PS4='@@X '; exec 2>&1 </dev/null; set -x\n";
 
@@ -79,21 +80,72 @@ fn explained(script: &Script, argv: &[String]) -> bool {
 
 /// The simple commands of a trace.
 fn trace(output: &str) -> Vec<Vec<String>> {
-    let traced = output.lines().filter(|line| line.starts_with("@@"));
-    traced
-        .filter_map(|line| line.trim_start_matches('@').strip_prefix("X "))
-        .filter(|text| {
-            let compound =
-                ["[[", "((", "for ", "case ", "select ", "let "].iter().any(|start| text.starts_with(start));
-            let assigned = text.split(['=', '[', '+']).next().unwrap_or("");
-            let name = !assigned.is_empty()
-                && assigned.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            !compound
-                && !(name
-                    && text.contains('=')
-                    && assigned.len() < text.split(' ').next().unwrap_or("").len())
-        })
+    records(output)
+        .iter()
+        .filter_map(|record| record.trim_start_matches('@').strip_prefix("X "))
+        .filter(|text| !is_compound(text) && !is_assignment(text))
         .map(runner::unquote)
         .filter(|argv| argv.first().is_some_and(|verb| !verb.is_empty()))
         .collect()
+}
+
+/// A record goes on over lines while a quote is open.
+fn records(output: &str) -> Vec<String> {
+    let mut records: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in output.lines() {
+        match records.last_mut() {
+            Some(last) if open => {
+                last.push('\n');
+                last.push_str(line);
+            }
+            _ if line.starts_with("@@") => records.push(line.to_owned()),
+            _ => continue,
+        }
+        open = records.last().is_some_and(|record| has_open_quote(record));
+    }
+    records
+}
+
+fn has_open_quote(record: &str) -> bool {
+    let mut quote = None;
+    let mut bytes = record.bytes();
+    let mut before = 0;
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (None, b'\\') | (Some(b'$'), b'\\') => {
+                bytes.next();
+            }
+            (None, b'\'') => quote = Some(if before == b'$' { b'$' } else { b'\'' }),
+            (Some(_), b'\'') => quote = None,
+            _ => {}
+        }
+        before = byte;
+    }
+    quote.is_some()
+}
+
+fn is_compound(text: &str) -> bool {
+    // bash prints what it assigns, not the words
+    const PRINTED: &[&str] = &[
+        "[[",
+        "((",
+        "for ",
+        "case ",
+        "select ",
+        "let ",
+        "declare ",
+        "typeset ",
+        "local ",
+        "export ",
+        "readonly ",
+    ];
+    PRINTED.iter().any(|start| text.starts_with(start))
+}
+
+fn is_assignment(text: &str) -> bool {
+    let name = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let rest = &text[name..];
+    name > 0
+        && (rest.starts_with('=') || rest.starts_with("+=") || rest.starts_with('[') && rest.contains("]="))
 }
