@@ -13,8 +13,20 @@ pub(super) fn segments(reading: &Reading, source: &str) -> Vec<Segment> {
     if !certain {
         segments = evaluated(reading, source, Variables::unknown()).0;
     }
+    if segments.iter().any(may_undefine) {
+        segments.iter_mut().for_each(|segment| segment.calls_function = false);
+    }
     segments.sort_by_key(|segment| segment.span.start);
     segments
+}
+
+/// Whether a segment may take a function away or put another one in its place.
+fn may_undefine(segment: &Segment) -> bool {
+    segment.argv.first().is_some_and(|verb| {
+        verb.value.literal().is_none_or(|verb| {
+            matches!(verb, "unset" | "eval" | "source" | "." | "alias" | "builtin" | "command" | "trap")
+        })
+    })
 }
 
 /// The segments, and whether the variables are as certain as they were taken to be.
@@ -25,7 +37,7 @@ fn evaluated(reading: &Reading, source: &[u8], mut known: Variables) -> (Vec<Seg
     for (index, command) in reading.commands.iter().enumerate() {
         // a function's body runs later, with values from then
         let variables = if command.context.in_function { &inside_functions } else { &known };
-        let evaluator = Evaluator { reading, source, variables };
+        let evaluator = Evaluator::new(reading, source, variables);
         if matches!(command.kind, CommandKind::Simple | CommandKind::CompoundRedirects) {
             let segment = segment(&evaluator, command, index);
             certain &= !variables::changes_variables(command, &segment.argv);
@@ -41,7 +53,7 @@ fn evaluated(reading: &Reading, source: &[u8], mut known: Variables) -> (Vec<Seg
 fn assign(known: &mut Variables, command: &RawCommand, reading: &Reading, source: &[u8]) {
     for word in &command.assignments {
         let value = if variables::is_simple(reading, source, word) {
-            Evaluator { reading, source, variables: known }.single(word, value_start(word))
+            Evaluator::new(reading, source, known).single(word, value_start(word))
         } else {
             Value::Unknown { splits: false }
         };

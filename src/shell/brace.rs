@@ -1,5 +1,7 @@
 //! Brace expansion: `{a,b}`, `{1..9..2}`, `{a..e}`, as bash does it, on the word's text.
 
+use std::cell::Cell;
+
 use super::limits;
 
 /// A part of one alternative.
@@ -20,12 +22,19 @@ pub(super) fn expand(
     end: usize,
     skip: &impl Fn(usize) -> Option<usize>,
 ) -> Option<Vec<Vec<Part>>> {
-    Expander { bytes, skip }.expand(start, end)
+    Expander { bytes, skip, budget: Cell::new(BUDGET) }.expand(start, end, 0)
 }
+
+/// Bytes looked at and parts made for one word: looking for partners is quadratic.
+const BUDGET: usize = 100_000;
+
+/// Deepest nesting of braces.
+const MAX_DEPTH: usize = 20;
 
 struct Expander<'a, F> {
     bytes: &'a [u8],
     skip: &'a F,
+    budget: Cell<usize>,
 }
 
 /// The inside of a brace expression.
@@ -37,73 +46,98 @@ struct Braces {
 }
 
 impl<F: Fn(usize) -> Option<usize>> Expander<'_, F> {
-    fn expand(&self, start: usize, end: usize) -> Option<Vec<Vec<Part>>> {
-        let Some(braces) = self.find(start, end) else { return Some(vec![vec![Part::Text(start, end)]]) };
-        let mut middle = Vec::new();
-        if braces.commas.is_empty() {
-            match sequence(self.bytes.get(braces.open + 1..braces.close)?) {
-                Sequence::Members(members) => {
-                    middle.extend(members.into_iter().map(|member| vec![Part::Member(member)]));
-                }
-                Sequence::None => middle.push(vec![Part::Text(braces.open, braces.close + 1)]),
-                Sequence::Unclear => return None,
-            }
-        } else {
-            let mut from = braces.open + 1;
-            for to in braces.commas.iter().copied().chain([braces.close]) {
-                middle.extend(self.expand(from, to)?);
-                if middle.len() > limits::MAX_BRACE_WORDS {
-                    return None;
-                }
-                from = to + 1;
-            }
-        }
-        let rest = self.expand(braces.close + 1, end)?;
-        if middle.len().checked_mul(rest.len())? > limits::MAX_BRACE_WORDS {
+    fn expand(&self, start: usize, end: usize, depth: usize) -> Option<Vec<Vec<Part>>> {
+        if depth > MAX_DEPTH {
             return None;
         }
-        let mut all = Vec::with_capacity(middle.len() * rest.len());
-        for part in &middle {
-            for tail in &rest {
-                let mut whole = vec![Part::Text(start, braces.open)];
-                whole.extend(part.iter().chain(tail).cloned());
-                all.push(whole);
+        let mut all = vec![Vec::new()];
+        let mut at = start;
+        while let Some(braces) = self.find(at, end)? {
+            let middle = self.members(&braces, depth)?;
+            let count = all.len().checked_mul(middle.len())?;
+            let parts = all.iter().map(Vec::len).max().unwrap_or(0) + 2;
+            self.spend(count.checked_mul(parts)?)?;
+            if count > limits::MAX_BRACE_WORDS {
+                return None;
             }
+            let product = all.iter().flat_map(|head| {
+                middle.iter().map(|member| {
+                    let mut whole: Vec<Part> = head.clone();
+                    whole.push(Part::Text(at, braces.open));
+                    whole.extend(member.iter().cloned());
+                    whole
+                })
+            });
+            all = product.collect();
+            at = braces.close + 1;
+        }
+        for whole in &mut all {
+            whole.push(Part::Text(at, end));
         }
         Some(all)
     }
 
+    fn spend(&self, cost: usize) -> Option<()> {
+        self.budget.set(self.budget.get().checked_sub(cost)?);
+        Some(())
+    }
+
+    /// What stands between the braces, one entry for each alternative.
+    fn members(&self, braces: &Braces, depth: usize) -> Option<Vec<Vec<Part>>> {
+        if braces.commas.is_empty() {
+            return match sequence(self.bytes.get(braces.open + 1..braces.close)?) {
+                Sequence::Members(members) => {
+                    Some(members.into_iter().map(|member| vec![Part::Member(member)]).collect())
+                }
+                Sequence::None => Some(vec![vec![Part::Text(braces.open, braces.close + 1)]]),
+                Sequence::Unclear => None,
+            };
+        }
+        let mut members = Vec::new();
+        let mut from = braces.open + 1;
+        for to in braces.commas.iter().copied().chain([braces.close]) {
+            members.extend(self.expand(from, to, depth + 1)?);
+            if members.len() > limits::MAX_BRACE_WORDS {
+                return None;
+            }
+            from = to + 1;
+        }
+        Some(members)
+    }
+
     /// The first brace expression: an unquoted brace whose partner encloses a comma or `..` at its own level.
-    fn find(&self, start: usize, end: usize) -> Option<Braces> {
+    fn find(&self, start: usize, end: usize) -> Option<Option<Braces>> {
         let mut at = start;
         while at < end {
+            self.spend(1)?;
             if let Some(next) = (self.skip)(at) {
                 at = next;
                 continue;
             }
-            if self.bytes.get(at) == Some(&b'{')
-                && let Some(braces) = self.close(at, end)
-            {
-                return Some(braces);
+            if self.bytes.get(at) == Some(&b'{') {
+                if let Some(braces) = self.close(at, end)? {
+                    return Some(Some(braces));
+                }
             }
             at += 1;
         }
-        None
+        Some(None)
     }
 
-    fn close(&self, open: usize, end: usize) -> Option<Braces> {
+    fn close(&self, open: usize, end: usize) -> Option<Option<Braces>> {
         let mut level = 0_usize;
         let mut commas = Vec::new();
         let mut dots = false;
         let mut at = open + 1;
         while at < end {
+            self.spend(1)?;
             if let Some(next) = (self.skip)(at) {
                 at = next;
                 continue;
             }
             match self.bytes.get(at)? {
                 b'}' if level == 0 && (dots || !commas.is_empty()) => {
-                    return Some(Braces { open, close: at, commas });
+                    return Some(Some(Braces { open, close: at, commas }));
                 }
                 b'{' => level += 1,
                 b'}' => level = level.saturating_sub(1),
@@ -118,7 +152,7 @@ impl<F: Fn(usize) -> Option<usize>> Expander<'_, F> {
             }
             at += 1;
         }
-        None
+        Some(None)
     }
 }
 

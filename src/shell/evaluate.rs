@@ -2,6 +2,8 @@
 //!
 //! Danger: text claimed to be known that bash would change. Whatever is not handled here is unknown.
 
+use std::cell::Cell;
+
 use super::brace::{self, Part};
 use super::cursor::{is_name, is_name_byte};
 use super::reading::{RawWord, Reading};
@@ -18,14 +20,19 @@ enum Mode {
 }
 
 /// Evaluates words of one script.
-#[derive(Clone, Copy)]
 pub(super) struct Evaluator<'a> {
     pub(super) reading: &'a Reading,
     pub(super) source: &'a [u8],
-    pub(super) variables: &'a Variables,
+    variables: &'a Variables,
+    /// Where in a word's expansions the last one was found.
+    hint: Cell<usize>,
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
+    pub(super) const fn new(reading: &'a Reading, source: &'a [u8], variables: &'a Variables) -> Self {
+        Self { reading, source, variables, hint: Cell::new(0) }
+    }
+
     fn text(&self, word: &RawWord) -> &[u8] {
         self.reading.text(self.source, word.slice.text)
     }
@@ -102,7 +109,19 @@ impl Evaluator<'_> {
     fn expansion(&self, word: &RawWord, at: usize) -> Option<usize> {
         let (first, last) = word.expansions;
         let entries = self.reading.expansions.get(first as usize..last as usize)?;
-        let entry = entries.iter().find(|entry| entry.text == word.slice.text && entry.start == at)?;
+        if !matches!(self.text(word).get(at), Some(b'$' | b'`' | b'<' | b'>')) {
+            return None;
+        }
+        // entries of one text are in order of start, and words are mostly read from front to back
+        let hint = self.hint.get();
+        let passed = hint.checked_sub(1).and_then(|last| entries.get(last));
+        let from = if passed.is_some_and(|entry| entry.start < at) { hint } else { 0 };
+        let own = (from..entries.len()).find(|index| {
+            entries.get(*index).is_some_and(|entry| entry.text == word.slice.text && entry.start >= at)
+        });
+        let index = own.filter(|index| entries.get(*index).is_some_and(|entry| entry.start == at))?;
+        self.hint.set(index + 1);
+        let entry = entries.get(index)?;
         (entry.end > at).then_some(entry.end)
     }
 
@@ -398,7 +417,7 @@ fn tilde_prefix(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> us
         builder.piece(Piece::Home);
         return stop;
     }
-    if name.iter().any(|byte| is_special(*byte)) {
+    if name.iter().any(|byte| matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')) {
         // a quote in the prefix makes it plain text
         builder.known("~");
         return at + 1;
@@ -409,9 +428,16 @@ fn tilde_prefix(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> us
 
 /// `[…]` as a pattern, if it is closed.
 fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
+    /// Longer brackets are not looked at: nothing is claimed of them.
+    const FAR: usize = 256;
     let rest = text.get(at + 1..end).unwrap_or(&[]);
-    let Some(close) = rest.iter().position(|byte| *byte == b']') else {
-        builder.known("[");
+    let near = rest.get(..FAR.min(rest.len())).unwrap_or(rest);
+    let Some(close) = near.iter().position(|byte| *byte == b']') else {
+        if near.len() < rest.len() {
+            builder.glob(b"[");
+        } else {
+            builder.known("[");
+        }
         return at + 1;
     };
     let inside = rest.get(..close).unwrap_or(&[]);
@@ -485,7 +511,7 @@ fn ansi(text: &[u8]) -> Option<String> {
                 if control == b'\\' {
                     return None;
                 }
-                u32::from(control.to_ascii_uppercase() ^ 0x40) & 0x7f
+                if control == b'?' { 0x7f } else { u32::from(control.to_ascii_uppercase() & 0x1f) }
             }
             other => {
                 value.extend_from_slice(&[b'\\', *other]);

@@ -20,5 +20,8 @@ pub(super) const MAX_BRACE_WORDS: usize = 1_024;
 pub(super) const MAX_SKELETON: usize = 96 * 1024;
 /// Parser steps before the tree is given up: progress callbacks, one each hundred parser operations.
 ///
-/// A count and not a clock: the same text must get the same verdict on a loaded machine.
-pub(super) const MAX_PARSE_STEPS: usize = 2_000;
+/// A count and not a clock: the same text must get the same verdict on a loaded machine. The longest skeletons that
+/// the other limits let pass take 480.
+pub(super) const MAX_PARSE_STEPS: usize = 1_000;
+/// Most bytes that the lexer reads ahead in all, looking for the end of arithmetic or of a subscript.
+pub(super) const MAX_LOOK_AHEAD: usize = 8 * MAX_BYTES;

@@ -106,6 +106,8 @@ pub(super) struct Reading {
     pub(super) problems: Vec<Problem>,
     /// Words counted so far.
     pub(super) words: usize,
+    /// Bytes read ahead so far.
+    pub(super) looked_ahead: usize,
     /// A limit was passed: nothing more is read.
     pub(super) stopped: bool,
 }

@@ -221,3 +221,41 @@ fn first_error(root: Node<'_>) -> usize {
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_read(text: &str) -> bool {
+        Reader::new().unwrap().read(text.as_bytes()).is_some()
+    }
+
+    #[test]
+    fn all_that_the_other_limits_let_pass_is_read() {
+        for text in [
+            "www ".repeat(limits::MAX_WORDS),
+            "www | ".repeat(limits::MAX_SEGMENTS - 1) + "www",
+            "www && ".repeat(limits::MAX_SEGMENTS - 1) + "www",
+            "www$(www) ".repeat(limits::MAX_SEGMENTS - 1),
+            "x=w ".repeat(limits::MAX_WORDS),
+        ] {
+            assert!(is_read(&text), "{}", &text[..40]);
+        }
+    }
+
+    #[test]
+    fn what_is_slow_is_cut_off() {
+        let mut reader = Reader::new().unwrap();
+        assert!(reader.read("www() ".repeat(12_000).as_bytes()).is_none());
+        // and the parser is usable afterwards
+        assert!(reader.read(b"www www").is_some_and(|structure| structure.error.is_none()));
+    }
+
+    #[test]
+    fn words_belong_to_their_commands() {
+        let structure = Reader::new().unwrap().read(b"x=w www www$(www www)<(www) www | www").unwrap();
+        let words: Vec<_> = structure.words.iter().map(|(start, command)| (*start, *command)).collect();
+        assert_eq!(words, [(4, 0), (8, 0), (13, 1), (17, 1), (23, 2), (28, 0), (34, 3)]);
+        assert_eq!(structure.substitutions, [(11, 21), (21, 27)]);
+    }
+}

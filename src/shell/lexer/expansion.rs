@@ -1,6 +1,7 @@
 //! `$…`, backticks and process substitution.
 
 use super::super::cursor::{Cursor, Origin, is_name_byte};
+use super::super::limits;
 use super::super::reading::Expansion;
 use super::super::segment::Context;
 use super::Lexer;
@@ -172,33 +173,20 @@ impl Lexer<'_, '_> {
     /// The position of `))` when the parentheses balance to it; else it is a nested `( … )`.
     ///
     /// `ahead`: how many logical characters the opener takes.
-    pub(super) fn arithmetic_end(&self, ahead: usize) -> Option<usize> {
+    pub(super) fn arithmetic_end(&mut self, ahead: usize) -> Option<usize> {
         let mut cursor = self.cursor;
         cursor.advance(ahead);
-        let mut open = 0_usize;
-        while !cursor.at_end() {
-            match cursor.peek(0) {
-                b'(' => open += 1,
-                b')' if open == 0 => {
-                    cursor.splice();
-                    return (cursor.peek(1) == b')').then_some(cursor.position);
-                }
-                b')' => open -= 1,
-                b'\\' => {
-                    cursor.advance_escape();
-                    continue;
-                }
-                quote @ (b'\'' | b'"' | b'`') => {
-                    if !skip_quotes(&mut cursor, quote) {
-                        return None;
-                    }
-                    continue;
-                }
-                _ => {}
-            }
-            cursor.advance(1);
+        let end = matching_parenthesis(&mut cursor);
+        self.looked_ahead(cursor.position);
+        end
+    }
+
+    /// Counts what was read without being consumed: nested openers make that quadratic.
+    pub(super) fn looked_ahead(&mut self, to: usize) {
+        self.reading.looked_ahead += to.saturating_sub(self.position());
+        if self.reading.looked_ahead > limits::MAX_LOOK_AHEAD {
+            self.stop("too_complex");
         }
-        None
     }
 
     /// Arithmetic text up to `end`: treated like double-quoted text in which quotes mean nothing, so that
@@ -232,6 +220,7 @@ impl Lexer<'_, '_> {
             let mut length = 1;
             match byte {
                 b'`' => {
+                    map.push(self.map_offset());
                     self.cursor.advance_raw(1);
                     break true;
                 }
@@ -256,7 +245,6 @@ impl Lexer<'_, '_> {
             map.push(self.map_offset());
             self.cursor.advance_raw(length);
         };
-        map.push(self.map_offset());
         if closed {
             self.nested(|lexer| lexer.backtick_body(body, &map));
         } else {
@@ -302,4 +290,32 @@ impl Lexer<'_, '_> {
             *slot = body;
         }
     }
+}
+
+/// The position of the `)` that closes what is open at the cursor, when another one follows.
+fn matching_parenthesis(cursor: &mut Cursor<'_>) -> Option<usize> {
+    let mut open = 0_usize;
+    while !cursor.at_end() {
+        match cursor.peek(0) {
+            b'(' => open += 1,
+            b')' if open == 0 => {
+                cursor.splice();
+                return (cursor.peek(1) == b')').then_some(cursor.position);
+            }
+            b')' => open -= 1,
+            b'\\' => {
+                cursor.advance_escape();
+                continue;
+            }
+            quote @ (b'\'' | b'"' | b'`') => {
+                if !skip_quotes(cursor, quote) {
+                    return None;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        cursor.advance(1);
+    }
+    None
 }

@@ -105,7 +105,13 @@ impl Lexer<'_, '_> {
     fn parameter_step(&mut self, quoted: bool, literal_quotes: bool) {
         match self.peek(0) {
             b'\\' => self.cursor.advance_escape(),
-            b'"' => self.double_quoted(),
+            b'"' => {
+                let (start, known) = (self.position(), self.reading.expansions.len());
+                self.double_quoted();
+                if quoted {
+                    self.check_embedded(start, known);
+                }
+            }
             b'\'' if literal_quotes => self.literal_single_quotes(),
             b'\'' => self.single_quoted(),
             b'`' => self.backtick(quoted),
@@ -119,6 +125,31 @@ impl Lexer<'_, '_> {
             b'$' => self.dollar(quoted),
             b'<' | b'>' if self.peek(1) == b'(' && !quoted => self.process_substitution(),
             _ => self.cursor.advance(1),
+        }
+    }
+
+    /// Inside quotes inside `"${…}"` a backslash before an ordinary character is taken away *before* expansion, so
+    /// that `"${x:-"$\(cmd)"}"` runs the command: no real script writes one.
+    fn check_embedded(&mut self, start: usize, known: usize) {
+        let end = self.position();
+        let text = self.bytes(0, end);
+        let mut inner =
+            self.reading.expansions.iter().skip(known).filter(|entry| entry.text == self.text).peekable();
+        let mut at = start;
+        let mut odd = false;
+        while at < end {
+            while inner.next_if(|entry| entry.start < at).is_some() {}
+            if let Some(entry) = inner.next_if(|entry| entry.start == at && entry.end > at) {
+                at = entry.end;
+            } else if text.get(at) == Some(&b'\\') {
+                odd |= !matches!(text.get(at + 1), Some(b'$' | b'`' | b'"' | b'\\' | b'\n'));
+                at += 2;
+            } else {
+                at += 1;
+            }
+        }
+        if odd {
+            self.problem("quote_in_parameter");
         }
     }
 

@@ -216,34 +216,11 @@ impl<'t> Lexer<'t, '_> {
     }
 
     /// The position of the bracket that closes the one under the cursor, quotes respected.
-    pub(super) fn matching_bracket(&self) -> Option<usize> {
+    pub(super) fn matching_bracket(&mut self) -> Option<usize> {
         let mut cursor = self.cursor;
-        let mut open = 0_usize;
-        while !cursor.at_end() {
-            match cursor.peek(0) {
-                b'[' => open += 1,
-                b']' => {
-                    open = open.saturating_sub(1);
-                    if open == 0 {
-                        cursor.splice();
-                        return Some(cursor.position);
-                    }
-                }
-                b'\\' => {
-                    cursor.advance_escape();
-                    continue;
-                }
-                quote @ (b'\'' | b'"' | b'`') => {
-                    if !skip_quotes(&mut cursor, quote) {
-                        return None;
-                    }
-                    continue;
-                }
-                _ => {}
-            }
-            cursor.advance(1);
-        }
-        None
+        let end = closing_bracket(&mut cursor);
+        self.looked_ahead(cursor.position);
+        end
     }
 
     /// `(…)` after `NAME=`, the cursor on the parenthesis.
@@ -325,6 +302,36 @@ impl<'t> Lexer<'t, '_> {
         }
         Some(self.bytes(word.slice.start, word.slice.end).into())
     }
+}
+
+/// The position of the bracket that closes the one under the cursor, quotes respected.
+fn closing_bracket(cursor: &mut super::Cursor<'_>) -> Option<usize> {
+    let mut open = 0_usize;
+    while !cursor.at_end() {
+        match cursor.peek(0) {
+            b'[' => open += 1,
+            b']' => {
+                open = open.saturating_sub(1);
+                if open == 0 {
+                    cursor.splice();
+                    return Some(cursor.position);
+                }
+            }
+            b'\\' => {
+                cursor.advance_escape();
+                continue;
+            }
+            quote @ (b'\'' | b'"' | b'`') => {
+                if !skip_quotes(cursor, quote) {
+                    return None;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        cursor.advance(1);
+    }
+    None
 }
 
 /// Skips a quoted stretch, the cursor on the opening quote; whether it is closed.
