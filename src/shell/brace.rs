@@ -114,7 +114,9 @@ impl<F: Fn(usize) -> Option<usize>> Expander<'_, F> {
                 at = next;
                 continue;
             }
-            if self.bytes.get(at) == Some(&b'{') {
+            // `{}` where a text begins is no brace expression, so that `find -exec {}` need not quote it
+            let empty = at == start && self.bytes.get(at + 1) == Some(&b'}');
+            if self.bytes.get(at) == Some(&b'{') && !empty {
                 if let Some(braces) = self.close(at, end)? {
                     return Some(Some(braces));
                 }
@@ -283,6 +285,10 @@ mod tests {
             ("{a\\,b}", "{a\\,b}"),
             ("{1..x}", "{1..x}"),
             ("{{a,b}", "{a {b"),
+            ("{}a,b}", "{}a,b}"),
+            ("x{}a,b}", "x}a xb"),
+            ("{a,b}{}c,d}", "a{}c,d} b{}c,d}"),
+            ("{{}a,b},c}", "{}a,c} b,c}"),
         ] {
             assert_eq!(words(text).map(|words| words.join(" ")).as_deref(), Some(expected), "{text}");
         }

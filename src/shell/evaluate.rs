@@ -46,7 +46,9 @@ impl<'a> Evaluator<'a> {
             to.push(Arg { value: Value::Literal(to_text(bytes)), span: word.span });
             return;
         }
-        let alternatives = if bytes.contains(&b'{') {
+        let alternatives = if bytes.contains(&b'{') && self.confuses_braces(word) {
+            None
+        } else if bytes.contains(&b'{') {
             brace::expand(text, start, end, &|at| self.skip(word, at))
         } else {
             Some(vec![vec![Part::Text(start, end)]])
@@ -70,6 +72,18 @@ impl<'a> Evaluator<'a> {
             }
             to.extend(builder.finish().into_iter().map(|value| Arg { value, span: word.span }));
         }
+    }
+
+    /// bash looks for braces with a scan that does not know that a quote in `"${x:-"…"}"` or ``"`…"…"`"`` is a nested
+    /// one: `"${x:-"{a,b}"}"` becomes two words.
+    fn confuses_braces(&self, word: &RawWord) -> bool {
+        let text = self.text(word);
+        let (first, last) = word.expansions;
+        let entries = self.reading.expansions.get(first as usize..last as usize).unwrap_or(&[]);
+        entries.iter().filter(|entry| entry.text == word.slice.text).any(|entry| {
+            let body = text.get(entry.start..entry.end).unwrap_or(&[]);
+            body.get(1) != Some(&b'(') && body.contains(&b'"')
+        })
     }
 
     /// The value of a redirect's target: one word, or unknown.

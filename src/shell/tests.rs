@@ -33,6 +33,7 @@ fn tabs_behind_a_continuation_are_leading_tabs() {
 fn a_name_goes_on_in_a_brace_member() {
     assert_eq!(argvs("P $x{a,b}"), [["P", "?"]]);
     assert_eq!(argvs("P {a,b}c"), [["P", "ac", "bc"]]);
+    assert!(parse("P \"${x:-\"{a,b}\"}\"").segments[0].argv[1].value.may_split());
 }
 
 #[test]
@@ -218,6 +219,8 @@ fn rules_refuse() {
         ("for x in a; b; done", "loop_body"),
         ("echo \"${x:-\"$\\(rm x)\"}\"", "quote_in_parameter"),
         ("cat <<E\n${x:-\"$\\(rm x)\"}\nE\n", "quote_in_parameter"),
+        ("echo \"${x:-\"`rm \\\"x\\\"`\"}\"", "quote_in_parameter"),
+        ("echo \"${x:-`rm \\\"x\\\"`}\"", "quote_in_parameter"),
         ("echo \"${x:-'\"'}\"", "quote_in_parameter"),
         ("ls \r", "control_character"),
         ("r\u{200b}m", "odd_character"),

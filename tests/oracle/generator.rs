@@ -3,17 +3,21 @@
 /// A small deterministic generator (splitmix64).
 pub(crate) struct Random(u64);
 
+const fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
+        // neighbouring seeds must not give shifted sequences
+        Self(mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
+        mix(self.0)
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
@@ -197,6 +201,10 @@ const EXPANSIONS: &[&str] = &[
     "\"${x:-$\\(@)}\"",
     "\"${x:-\"$\\(@)\"}\"",
     "\"${x:-\"\\$(@)\"}\"",
+    "\"${x:-`@ \\\"a\\\"`}\"",
+    "${x:-`@ \\\"a\\\"`}",
+    "${x:-\"`@ \\\"a\\\"`\"}",
+    "\"${x#`@ \\\"a\\\"`}\"",
     "\"${x:-\\$(@)}\"",
     "${x:-\\$(@)}",
     "${x:-\"\\`@\\`\"}",

@@ -114,7 +114,14 @@ impl Lexer<'_, '_> {
             }
             b'\'' if literal_quotes => self.literal_single_quotes(),
             b'\'' => self.single_quoted(),
-            b'`' => self.backtick(quoted),
+            b'`' => {
+                let start = self.position();
+                self.backtick(false);
+                if quoted && self.bytes(start, self.position()).windows(2).any(|pair| pair == b"\\\"") {
+                    // bash keeps this backslash here and drops it in other quotes
+                    self.problem("quote_in_parameter");
+                }
+            }
             b'$' if quoted && self.peek(1) == b'\'' => {
                 if literal_quotes {
                     // whether this is a quote depends on the mode: no real command does it
@@ -140,6 +147,9 @@ impl Lexer<'_, '_> {
         while at < end {
             while inner.next_if(|entry| entry.start < at).is_some() {}
             if let Some(entry) = inner.next_if(|entry| entry.start == at && entry.end > at) {
+                // nor does `\"` in backticks mean there what it means elsewhere in quotes
+                odd |= text.get(at) == Some(&b'`')
+                    && text.get(at..entry.end).is_some_and(|body| body.contains(&b'\\'));
                 at = entry.end;
             } else if text.get(at) == Some(&b'\\') {
                 odd |= !matches!(text.get(at + 1), Some(b'$' | b'`' | b'"' | b'\\' | b'\n'));
