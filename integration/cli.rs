@@ -104,6 +104,25 @@ fn json_tells_the_whole_run() {
 }
 
 #[test]
+fn a_doubtful_workflow_runs_and_says_so() {
+    let project = Project::new();
+    let workflow = project.outside().join("doubtful.json");
+    let text = r#"{"id":"d","initial":"a","states":{"a":{"allowed_tools":["Bash"],"on":{"END":"b"}},"b":{"type":"final"}}}"#;
+    fs::write(&workflow, text).unwrap();
+    let name = workflow.to_str().unwrap();
+    let ran = project.swbox(&["exec", "--workflow", name, "--json", "-c", "echo x"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &json["warnings"][0]["code"]), (0, &"no_failure_state".into()), "{json}");
+    assert_eq!(
+        project.swbox(&["exec", "--workflow", name, "-c", "echo x"]).stderr,
+        "",
+        "an agent is not nagged"
+    );
+    let validated = project.swbox(&["workflow", "validate", name]);
+    assert!(validated.code == 1 && validated.stdout.contains("no_failure_state"), "{validated:?}");
+}
+
+#[test]
 fn a_dry_run_runs_nothing() {
     let project = Project::new();
     let ran = project.swbox(&["exec", "--state", "implementing", "--dry-run", "-c", "echo x > made"]);

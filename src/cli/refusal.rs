@@ -110,6 +110,16 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
     for notice in &report.notices {
         let _ = writeln!(out, "swbox: {}", visible(notice));
     }
+    if terminal && !report.warnings.is_empty() {
+        let law = &report.judgement.law;
+        let _ = writeln!(
+            out,
+            "swbox: the workflow \"{}\" fails {} checks; see `swbox workflow validate {}`",
+            visible(&law.workflow),
+            report.warnings.len(),
+            visible(&shell_words::quote(&law.origin))
+        );
+    }
     let Some(outcome) = &report.outcome else { return out };
     for path in &outcome.quarantined {
         let _ = writeln!(

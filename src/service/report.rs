@@ -64,6 +64,8 @@ pub struct Report {
     pub outcome: Option<Outcome>,
     /// Things a person should know.
     pub notices: Vec<String>,
+    /// Validation stages that the workflow fails; loading goes on, a person hears of it.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Judgement {
@@ -196,6 +198,8 @@ impl Report {
         fields.insert("rights".into(), json!(self.rights));
         fields.insert("plan".into(), self.plan.as_ref().map_or(Value::Null, plan_to_json));
         fields.insert("notices".into(), json!(self.notices));
+        let warnings: Vec<Value> = self.warnings.iter().map(diagnostic_to_json).collect();
+        fields.insert("warnings".into(), Value::Array(warnings));
         if let Some(outcome) = &self.outcome {
             fields.insert("jail".into(), jail(outcome));
             fields.insert("exit".into(), exit(outcome));

@@ -49,6 +49,7 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
         plan: None,
         outcome: None,
         notices: setting.place.notice.iter().cloned().collect(),
+        warnings: setting.workflow.loaded.violations.clone(),
         judgement,
     };
     if judged && !report.judgement.allowed() {
