@@ -51,7 +51,7 @@ fn job_control() -> Verdict {
 prompt()
 send(f"stty size; {jail} stty size\n"); wait('33 77'); wait('33 77'); prompt()
 send(f"{jail} sh -c 'test -e /dev/tty || echo no-\"\"tty' < /dev/null 2>/dev/null | cat\n"); wait('no-tty'); prompt()
-send(f"{jail} sh -c 'test -t 0 && test -t 1 && echo is-a-\"\"tty < /dev/tty'\n"); wait('is-a-tty'); prompt()
+send(f"{jail} sh -c 'test -t 0 && test -t 1 && ! test -e /dev/tty && echo is-a-\"\"tty'\n"); wait('is-a-tty'); prompt()
 # Ctrl-C ends the command, and 130 is told.
 send(f"{jail} sleep 100; echo code=$?\n"); time.sleep(0.7); send('\x03'); wait('code=130'); prompt()
 # A command that catches it goes on.
@@ -97,7 +97,7 @@ fn raw_mode() -> Verdict {
     drive(
         r#"
 prompt()
-raw = "import tty, termios, os, sys; f = os.open('/dev/tty', os.O_RDWR); o = termios.tcgetattr(f); tty.setraw(f); os.write(f, b'key?'); k = os.read(f, 1); termios.tcsetattr(f, 0, o); print('got', k)"
+raw = "import tty, termios, os, sys; f = 0; o = termios.tcgetattr(f); tty.setraw(f); os.write(1, b'key?'); k = os.read(f, 1); termios.tcsetattr(f, 0, o); print('got', k)"
 open(jail.split()[-1] + '/r.py', 'w').write(raw)
 send(f"{jail} python3 r.py\n"); wait('key?'); send('\x03'); wait("got b'\\x03'"); prompt()
 "#,
