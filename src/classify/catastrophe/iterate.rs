@@ -32,7 +32,9 @@ pub(super) fn xargs(rest: &[Vec<u8>], around: &mut Surroundings<'_>) -> Launch {
         words = words.get(width..).unwrap_or(&[]);
     }
     let Some(first) = words.first() else { return Launch::Done };
-    if SHELLS.contains(&base_name(first).as_slice()) {
+    // `xargs sh -c`: what it reads becomes the script.
+    let lacks_script = words.last().is_some_and(|word| word.starts_with(b"-") && word.ends_with(b"c"));
+    if lacks_script && SHELLS.contains(&base_name(first).as_slice()) {
         reads_program(around, Reader::Shell);
     }
     let given = match around.texts.last() {

@@ -1,6 +1,6 @@
 //! Shells and other interpreters, editors and debuggers: programs that run code from text, files or standard input.
 
-use crate::classify::hatch::interpreter;
+use crate::classify::hatch::{interpreter, launcher};
 use crate::classify::op::OpClass::{FileModify, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -293,7 +293,8 @@ pub const ROWS: &[Row] = &[
     .hatch(interpreter::editor),
     command(&["tmux", "screen", "byobu", "zellij", "dtach", "abduco", "tmate"])
         .opaque(Cause::DynamicCode)
-        .lenient(),
+        .lenient()
+        .hatch(launcher::multiplexer),
     command(&["at", "batch"]).opaque(Cause::Scheduled).lenient(),
 ];
 

@@ -1,6 +1,7 @@
 //! The machine around: network settings, kernel, screen, starters of other programs.
 
 use crate::classify::findings::Findings;
+use crate::classify::hatch::launcher;
 use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileSearch, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::{Call, Word};
@@ -221,9 +222,7 @@ fn kernel<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         _ => {}
     }
     if name == "perf" {
-        if let Some(at) = call.words.iter().position(|arg| arg.value.literal() == Some("--")) {
-            findings.run(call.words.get(at + 1..).unwrap_or(&[]));
-        }
+        launcher::perf(call, findings);
         if matches!(call.operand(0), Some("record")) {
             findings.unknown_path(FileWrite, call.name.span());
         }

@@ -1,6 +1,7 @@
 //! JavaScript: package managers and what they start.
 
 use crate::classify::findings::Findings;
+use crate::classify::hatch::launcher;
 use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileWrite, GitWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
@@ -34,6 +35,7 @@ pub const ROWS: &[Row] = &[
         .classes(&[Network])
         .opaque(Cause::PackageScript)
         .lenient()
+        .hatch(launcher::fetched)
         .options(&[opt("v", "").info()]),
     command(&["yarn", "yarnpkg"])
         .lenient()
@@ -128,7 +130,8 @@ pub const ROWS: &[Row] = &[
         "node-dev",
     ])
     .opaque(Cause::PackageScript)
-    .lenient(),
+    .lenient()
+    .hatch(launcher::script_runner),
     command(&[
         "prisma",
         "drizzle-kit",
@@ -207,7 +210,12 @@ const NPM: &[Row] = &[
         .posix()
         .opaque(Cause::PackageScript)
         .lenient(),
-    command(&["exec", "x"]).posix().classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["exec", "x"])
+        .posix()
+        .classes(&[Network])
+        .opaque(Cause::PackageScript)
+        .lenient()
+        .hatch(launcher::operands_run),
     command(&["init", "create", "innit"]).classes(&[FileWrite]).lenient().hatch(initializer),
     command(&[
         "view",
@@ -315,7 +323,8 @@ const YARN: &[Row] = &[
         .opaque(Cause::PackageScript)
         .lenient(),
     command(&["remove"]).classes(&[Network, FileModify, Destructive]).lenient(),
-    command(&["dlx", "create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["dlx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
     command(&["publish", "npm"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
     command(&["info", "outdated", "audit", "owner", "login", "logout", "tag", "team"])
         .classes(&[Network])
@@ -327,6 +336,7 @@ const YARN: &[Row] = &[
     command(&["cache"]).lenient().hatch(cleaning_verb),
     command(&["autoclean", "unlink"]).classes(&[Destructive]).lenient(),
     // Anything else is a script of the project.
+    command(&["exec"]).posix().opaque(Cause::PackageScript).lenient().hatch(launcher::operands_run),
     command(&["*"]).posix().opaque(Cause::PackageScript).lenient(),
 ];
 
@@ -360,7 +370,8 @@ const PNPM: &[Row] = &[
     command(&["remove", "rm", "uninstall", "un", "unlink", "prune"])
         .classes(&[Network, FileModify, Destructive])
         .lenient(),
-    command(&["dlx", "create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["dlx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
     command(&["publish"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
     command(&["outdated", "audit", "view", "info", "search", "whoami", "ping"]).classes(&[Network]).lenient(),
     command(&[
@@ -382,6 +393,7 @@ const PNPM: &[Row] = &[
     command(&["config", "c"]).lenient().hatch(setting_verb),
     command(&["store", "cache"]).lenient().hatch(cleaning_verb),
     command(&["pack", "init", "setup"]).classes(&[FileWrite]).lenient(),
+    command(&["exec"]).posix().opaque(Cause::PackageScript).lenient().hatch(launcher::operands_run),
     command(&["*"]).posix().opaque(Cause::PackageScript).lenient(),
 ];
 
@@ -449,6 +461,7 @@ fn version_manager<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         Some("uninstall" | "rm" | "remove" | "prune") => findings.add(Destructive, span),
         Some("exec" | "x" | "run" | "r" | "shell" | "reshim" | "tasks" | "watch") => {
             findings.opaque(Cause::PackageScript, span);
+            launcher::run_verb(call, findings);
         }
         Some("default" | "global" | "local" | "alias" | "pin" | "set" | "trust" | "flush") => {
             findings.add(FileModify, span)

@@ -1,6 +1,7 @@
 //! Python: packages, environments and what they start.
 
 use crate::classify::findings::Findings;
+use crate::classify::hatch::launcher;
 use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
@@ -54,7 +55,8 @@ pub const ROWS: &[Row] = &[
         .options(PIP_OPTIONS)
         .subcommands(PIP),
     command(&["pipx"]).lenient().subcommands(&[
-        command(&["run", "runpip"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+        command(&["run"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+        command(&["runpip"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
         command(&[
             "install",
             "inject",
@@ -77,7 +79,7 @@ pub const ROWS: &[Row] = &[
         .long_values(&["cache-dir", "color", "config-file", "allow-insecure-host"])
         .options(&[opt("", "directory").chdir(), opt("", "project").value(), opt("V", "").info()])
         .subcommands(UV),
-    command(&["uvx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["uvx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
     command(&["poetry"])
         .lenient()
         .options(&[opt("C", "directory").chdir(), opt("P", "project").value(), opt("V", "").info()])
@@ -281,7 +283,8 @@ const UV: &[Row] = &[
         .opaque(Cause::PackageScript)
         .lenient(),
     command(&["tool"]).lenient().subcommands(&[
-        command(&["run", "install", "upgrade"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+        command(&["run"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+        command(&["install", "upgrade"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
         command(&["list", "dir", "update-shell"]).lenient(),
     ]),
@@ -407,6 +410,7 @@ fn script_or_url<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 
 /// pdm, hatch, rye …: they run hooks of the project in nearly every command.
 fn project_tool<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    launcher::run_verb(call, findings);
     match call.operand(0) {
         Some(
             "install" | "add" | "update" | "sync" | "lock" | "publish" | "fetch" | "self" | "dep" | "tools"

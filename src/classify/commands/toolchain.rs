@@ -1,7 +1,7 @@
 //! Languages with a tool of their own that builds, tests and fetches: go, Java, .NET, Ruby, PHP and others.
 
 use crate::classify::findings::Findings;
-use crate::classify::hatch::build;
+use crate::classify::hatch::{build, launcher};
 use crate::classify::op::OpClass::{Destructive, FileModify, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
@@ -271,6 +271,7 @@ fn publishes<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 
 /// Package managers of their languages: these verbs fetch.
 fn fetches<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    launcher::nix(call, findings);
     let fetches = |word: Option<&str>| {
         matches!(
             word,

@@ -1,6 +1,6 @@
 //! Programs that run the command in their operands. They are unwrapped: the inner command gives the operations.
 
-use crate::classify::hatch::wrapper;
+use crate::classify::hatch::{launcher, wrapper};
 use crate::classify::op::OpClass::{FileModify, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -344,7 +344,13 @@ pub const ROWS: &[Row] = &[
             "boottime",
         ])
         .hatch(wrapper::namespace),
-    command(&["bwrap", "systemd-nspawn", "landrun", "crun", "runc"])
+    command(&["bwrap"])
+        .opaque(Cause::ContainerImage)
+        .wrapper()
+        .remote()
+        .lenient()
+        .hatch(launcher::bubblewrap),
+    command(&["systemd-nspawn", "landrun", "crun", "runc"])
         .wrapper()
         .remote()
         .opaque(Cause::ContainerImage)
@@ -615,7 +621,7 @@ pub const ROWS: &[Row] = &[
         .values("efnpsw")
         .long_values(&["error-file", "auth-file", "server-num", "xauth-protocol", "server-args", "wait"])
         .operands(Role::Command),
-    command(&["direnv"]).wrapper().lenient().opaque(Cause::ScriptFile),
+    command(&["direnv"]).wrapper().lenient().opaque(Cause::ScriptFile).hatch(launcher::direnv),
     command(&["start-stop-daemon", "daemonize", "daemon"]).wrapper().opaque(Cause::ExecOption).lenient(),
     command(&["run-parts", "run-one"]).opaque(Cause::ScriptFile).lenient(),
     command(&["expect"]).interpreter().lenient(),

@@ -9,6 +9,7 @@ pub mod database;
 pub mod find;
 pub mod git;
 pub mod interpreter;
+pub mod launcher;
 pub mod media;
 pub mod sed;
 pub mod wrapper;

@@ -169,6 +169,9 @@ pub fn parallel<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             findings.role(Role::Host, host);
         }
     }
+    if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("--dry-run" | "--dryrun"))) {
+        return;
+    }
     let words = &call.words[call.first_operand..];
     let is_separator = |arg: &Arg| arg.value.known_prefix().starts_with(":::");
     let end = words.iter().position(is_separator).unwrap_or(words.len());
