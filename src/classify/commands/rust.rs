@@ -157,8 +157,10 @@ const CARGO: &[Row] = &[
         .lenient()
         .options(&[opt("l", "list").drops(&[FileWrite])]),
     command(&["uninstall"]).classes(&[Destructive]).lenient(),
+    // It asks the compiler, through the workspace's own `rustc-wrapper`, for names of outputs.
     command(&["clean"])
         .classes(&[Destructive])
+        .opaque(Cause::BuildTool)
         .lenient()
         .options(&[opt("n", "dry-run").drops(&[Destructive])]),
     command(&["fmt", "sort-derives"]).classes(&[FileModify]).lenient().hatch(formats),
