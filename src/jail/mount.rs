@@ -27,6 +27,9 @@ use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
 use crate::sys::mount::{Attributes, set_attributes};
 
+/// Directories of the host over which the scratch may lie while the root is built, since no step looks below them.
+const ATTACH_AT: [&str; 2] = ["/dev/shm", "/dev/pts"];
+
 /// What every bind of a host tree loses.
 const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
 
@@ -34,6 +37,8 @@ const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
 pub(super) struct Root {
     /// The scratch tmpfs as a whole; the command never sees it but through binds of its directories.
     scratch: OwnedFd,
+    /// Whether the scratch is attached at one of [`ATTACH_AT`], not over the old root itself.
+    aside: bool,
     /// The names in the new root, which is the directory `root` of the scratch, a mount of its own.
     points: Points,
     /// Stubs for secrets that were made: for files, for directories.
@@ -54,7 +59,7 @@ pub(super) struct Built {
 
 /// Builds the plan's root and makes it `/` of this process. The working directory must be the workspace.
 pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Built, SetupError> {
-    let mut root = Root::new(plan.limits.scratch).at(Stage::Root, &"a tmpfs for the root")?;
+    let mut root = Root::new(plan).at(Stage::Root, &"a tmpfs for the root")?;
     for step in &plan.steps {
         root.perform(plan, layout, step)?;
     }
@@ -63,29 +68,49 @@ pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Built, SetupErro
 }
 
 impl Root {
-    fn new(size: Option<u64>) -> io::Result<Self> {
+    fn new(plan: &JailPlan) -> io::Result<Self> {
         let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(context.as_fd(), "mode", "0755")?;
-        if let Some(size) = size {
+        if let Some(size) = plan.limits.scratch {
             fsconfig_set_string(context.as_fd(), "size", size.to_string())?;
         }
         fsconfig_create(context.as_fd())?;
         let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         let scratch = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
-        attach(&scratch, CWD, "/")?;
+        // It needs a place in the old root until that is left. One that no step reads goes with the old root at once;
+        // over `/` itself it has to be let go of separately.
+        let read = |place: &Path| {
+            plan.steps
+                .iter()
+                .any(|step| matches!(step, Step::Bind { path, .. } if path == place || below(path, place)))
+        };
+        let aside =
+            ATTACH_AT.iter().any(|place| !read(Path::new(place)) && attach(&scratch, CWD, place).is_ok());
+        if !aside {
+            attach(&scratch, CWD, "/")?;
+        }
         rustix::fs::mkdirat(&scratch, "root", Mode::from_raw_mode(0o755))?;
         let root = clone_tree(&scratch, "root", false)?;
         attach(&root, scratch.as_fd(), "root")?;
-        Ok(Self { scratch, points: Points::new(root), stubs: [false; 2], made: 0, given_up: Vec::new() })
+        Ok(Self {
+            scratch,
+            aside,
+            points: Points::new(root),
+            stubs: [false; 2],
+            made: 0,
+            given_up: Vec::new(),
+        })
     }
 
     /// Changes to the new root and lets go of the old one.
     fn enter(&self) -> io::Result<()> {
         rustix::process::fchdir(self.points.root())?;
         rustix::process::pivot_root(".", ".")?;
-        // Now the old root lies over the new one, and on top of it the scratch that was attached to its `/`.
+        // Now the old root lies over the new one, and perhaps on top of it the scratch that was attached to its `/`.
         unmount(".", UnmountFlags::DETACH)?;
-        unmount(".", UnmountFlags::DETACH)?;
+        if !self.aside {
+            unmount(".", UnmountFlags::DETACH)?;
+        }
         rustix::process::chdir("/")?;
         // `/..` leads to whatever lies over `/`: it has to be `/` itself.
         let (root, above) = (rustix::fs::stat("/")?, rustix::fs::stat("/..")?);
@@ -142,7 +167,7 @@ impl Root {
                 let text = rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?;
                 self.points.link(path, &text)?;
                 let shown = |real: &Path| {
-                    let around = |step: &Step| matches!(step, Step::Bind { path, .. } if path != real && real.starts_with(path));
+                    let around = |step: &Step| matches!(step, Step::Bind { path, .. } if below(real, path));
                     plan.steps.iter().any(around)
                 };
                 // `/bin -> usr/bin`: as it reads, unless it climbs.
@@ -313,6 +338,12 @@ impl Root {
 fn attributes(writable: bool, exec: bool) -> Attributes {
     let attributes = if writable { PLAIN } else { PLAIN.with(Attributes::READ_ONLY) };
     if exec { attributes } else { attributes.with(Attributes::NO_EXEC) }
+}
+
+/// Whether `inner` lies below `outer`; both are absolute and plain, so their bytes say it.
+fn below(inner: &Path, outer: &Path) -> bool {
+    let rest = inner.as_os_str().as_bytes().strip_prefix(outer.as_os_str().as_bytes());
+    rest.is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 fn text_path(text: std::ffi::CString) -> PathBuf {

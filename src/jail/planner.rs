@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::outcome::Level;
@@ -14,7 +15,7 @@ use super::seccomp::{FilterSpec, Sockets};
 use crate::diagnostic::Diagnostic;
 use crate::hosts::{BadEntry, HostList};
 use crate::policy::{NetworkRight, WorkspaceRight};
-use crate::profile::SandboxSpec;
+use crate::profile::{Bind, SandboxSpec};
 use crate::proxy::Order;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
 
@@ -190,47 +191,75 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
 
 /// The steps that build the root, parents before what lies below them.
 fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool) -> Vec<Step> {
-    let mut tree: BTreeMap<PathBuf, Step> = BTreeMap::new();
     if shape == Shape::LandlockOnly {
         let mut steps = vec![Step::Workspace { view }];
         finish(spec, view, &mut steps);
         return steps;
     }
+    let mut tree = Tree::default();
     for (path, mode) in private_directories(spec) {
-        tree.entry(path.clone()).or_insert(Step::Dir { path, mode });
+        tree.put(&path.clone(), Step::Dir { path, mode });
     }
     for bind in &spec.binds {
-        if spec.binds.iter().any(|outer| covers(outer, bind))
-            && !tree.keys().any(|dir| bind.path.starts_with(dir))
-        {
-            continue;
-        }
-        let step = Step::Bind {
-            path: bind.path.clone(),
-            writable: bind.writable,
-            exec: bind.exec,
-            optional: bind.optional,
-        };
-        tree.insert(bind.path.clone(), step);
+        let Bind { path, writable, exec, optional } = bind.clone();
+        tree.put(&bind.path, Step::Bind { path, writable, exec, optional });
     }
-    for device in DEVICES {
-        tree.insert(device.into(), Step::Device { path: device.into() });
+    for device in DEVICES.map(Path::new) {
+        tree.put(device, Step::Device { path: device.to_owned() });
     }
     for (path, target) in DEVICE_LINKS {
-        tree.insert(path.into(), Step::Symlink { path: path.into(), target: target.into() });
+        tree.put(Path::new(path), Step::Symlink { path: path.into(), target: target.into() });
     }
     let proc = if shape == Shape::Full { Step::Proc } else { Step::HostProc };
-    tree.insert("/proc".into(), proc);
-    tree.insert("/dev/pts".into(), Step::Pts);
+    tree.put(Path::new("/proc"), proc);
+    tree.put(Path::new("/dev/pts"), Step::Pts);
     if egress {
-        tree.insert(CONNECT_PROGRAM.into(), Step::Own { path: CONNECT_PROGRAM.into() });
+        tree.put(Path::new(CONNECT_PROGRAM), Step::Own { path: CONNECT_PROGRAM.into() });
     }
-    tree.insert(spec.workspace.clone(), Step::Workspace { view });
-    let mut steps: Vec<_> = tree.into_values().collect();
+    tree.put(&spec.workspace, Step::Workspace { view });
+    let mut steps = tree.steps();
     let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(|_| host.uid == 0));
     steps.extend(hidden.map(|path| Step::Secret { path: path.into() }));
     finish(spec, view, &mut steps);
     steps
+}
+
+/// Steps by path. Paths are compared as bytes: a parent is a prefix of what lies below it and so comes first.
+#[derive(Default)]
+struct Tree(BTreeMap<Vec<u8>, Step>);
+
+impl Tree {
+    /// The last step for a path is the one that counts.
+    fn put(&mut self, path: &Path, step: Step) {
+        self.0.insert(path.as_os_str().as_bytes().to_vec(), step);
+    }
+
+    /// All steps in order, without the binds that show what the nearest one around them shows in the same way.
+    fn steps(self) -> Vec<Step> {
+        let superfluous: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(path, step)| self.shown(path, step))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let mut steps = self.0;
+        for path in superfluous {
+            steps.remove(&path);
+        }
+        steps.into_values().collect()
+    }
+
+    fn shown(&self, path: &[u8], step: &Step) -> bool {
+        let Step::Bind { writable, exec, .. } = step else { return false };
+        let mut ancestor = path;
+        while let Some(slash) = ancestor.iter().rposition(|byte| *byte == b'/') {
+            ancestor = ancestor.get(..slash).unwrap_or_default();
+            if let Some(around) = self.0.get(ancestor) {
+                return matches!(around, Step::Bind { writable: w, exec: x, .. } if w == writable && x == exec);
+            }
+        }
+        false
+    }
 }
 
 /// The steps that come when all trees are in place.
@@ -243,14 +272,6 @@ fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
     );
-}
-
-/// Whether `inner` is already visible through `outer` with the same attributes, so that it needs no mount.
-fn covers(outer: &crate::profile::Bind, inner: &crate::profile::Bind) -> bool {
-    outer.path != inner.path
-        && inner.path.starts_with(&outer.path)
-        && outer.writable == inner.writable
-        && outer.exec == inner.exec
 }
 
 /// The Landlock domain. At the full level mounts hold reads, exec and truncate, so that reading costs nothing.

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -30,13 +31,13 @@ pub(super) enum Kind {
 pub(super) struct Points {
     root: OwnedFd,
     /// Directories of the scratch that were made here and have nothing mounted over them.
-    plain: BTreeSet<PathBuf>,
+    plain: BTreeSet<Vec<u8>>,
 }
 
 impl Points {
     /// Of the empty directory `root`.
     pub(super) fn new(root: OwnedFd) -> Self {
-        Self { root, plain: BTreeSet::from([PathBuf::from("/")]) }
+        Self { root, plain: BTreeSet::from([b"/".to_vec()]) }
     }
 
     /// The root.
@@ -57,7 +58,7 @@ impl Points {
 
     /// Makes `path` with its parents on the scratch; whether it is a plain directory there.
     fn plain(&mut self, path: &Path, mode: Mode) -> rustix::io::Result<bool> {
-        if self.plain.contains(path) {
+        if self.plain.contains(bytes(path)) {
             return Ok(true);
         }
         let Some(parent) = path.parent() else { return Ok(false) };
@@ -66,7 +67,7 @@ impl Points {
         }
         match rustix::fs::mkdirat(&self.root, inside(path), mode) {
             Ok(()) => {
-                self.plain.insert(path.to_owned());
+                self.plain.insert(bytes(path).to_vec());
                 Ok(true)
             }
             // A link or a mount point that was put there.
@@ -77,7 +78,7 @@ impl Points {
 
     /// Makes a private directory; `false` where something of the host is there already.
     pub(super) fn directory(&mut self, path: &Path, mode: u32) -> io::Result<bool> {
-        let known = self.plain.contains(path);
+        let known = self.plain.contains(bytes(path));
         if !self.plain(path, Mode::from_raw_mode(mode))? {
             return Ok(false);
         }
@@ -145,9 +146,9 @@ impl Points {
                 ),
             };
             match fresh {
-                Err(Errno::EXIST) if !self.plain.contains(path) => {}
+                Err(Errno::EXIST) if !self.plain.contains(bytes(path)) => {}
                 Ok(()) | Err(Errno::EXIST) => {
-                    self.plain.retain(|made| !made.starts_with(path));
+                    self.forget(path);
                     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
                     return Ok(move_mount(tree, "", &self.root, inside(path), flags)?);
                 }
@@ -155,6 +156,14 @@ impl Points {
             }
         }
         attach_over(tree, &self.point(path, kind)?)
+    }
+
+    /// Something lies over `path` from now on.
+    fn forget(&mut self, path: &Path) {
+        let path = bytes(path);
+        self.plain.retain(|made| {
+            made.strip_prefix(path).is_none_or(|rest| !(rest.is_empty() || rest.starts_with(b"/")))
+        });
     }
 
     /// The directory `path`, made with its parents where it does not exist.
@@ -178,11 +187,16 @@ impl Points {
     }
 }
 
+/// Paths are compared as bytes: component by component costs more than the system calls.
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
 /// `path` relative to the root descriptor.
 fn inside(path: &Path) -> &Path {
-    match path.strip_prefix("/") {
-        Ok(relative) if !relative.as_os_str().is_empty() => relative,
-        Ok(_) | Err(_) => Path::new("."),
+    match bytes(path).strip_prefix(b"/") {
+        Some([]) | None => Path::new("."),
+        Some(relative) => Path::new(OsStr::from_bytes(relative)),
     }
 }
 

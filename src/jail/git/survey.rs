@@ -71,11 +71,9 @@ impl Survey<'_> {
     fn root(&mut self, view: View) {
         let entry = self.workspace.join(".git");
         match kind(&entry) {
-            Kind::Directory => {
-                if view != View::ThrowAway {
-                    self.directory(&entry);
-                }
-            }
+            // Read-only with the workspace, or part of the layer that vanishes.
+            Kind::Directory if view == View::ThrowAway || !(self.writable || self.git_write) => {}
+            Kind::Directory => self.directory(&entry),
             Kind::File => {
                 if self.writable {
                     self.layout.hold(&entry, Hold::ReadOnly);
