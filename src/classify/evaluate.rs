@@ -47,6 +47,7 @@ pub fn evaluate<'a>(
         let has_subcommands = !row.subcommands.is_empty();
         let mut call = options::read(row, &parents, name, words, has_subcommands);
         call.fed = fed;
+        call.info &= is_all(row, words);
         let sub = if call.info { Sub::None } else { subcommand(row, &call) };
         if let Sub::Row(next) = sub {
             base = base.union(row.classes);
@@ -66,6 +67,7 @@ pub fn evaluate<'a>(
             // Options may also follow the word that is no subcommand.
             call = options::read(row, &parents, name, words, false);
             call.fed = fed;
+            call.info &= is_all(row, words);
         }
         let bare = call.operands.is_empty();
         base = base.union(match row.bare {
@@ -91,6 +93,11 @@ pub fn evaluate<'a>(
         let base = if call.info { OpSet::EMPTY } else { base.without(findings.dropped) };
         return Evaluated { leaf: row, base, info: call.info, unknown_option };
     }
+}
+
+/// Whether a request for help may be all that the call does: an interpreter may run its code all the same.
+fn is_all(row: &CommandSpec<'_>, words: &[Arg]) -> bool {
+    !row.traits.has(Traits::INTERPRETER) || words.len() == 1
 }
 
 enum Sub<'a> {

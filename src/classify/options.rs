@@ -305,6 +305,12 @@ impl<'a> Reader<'_, 'a> {
                 Style::Raw => 0,
             };
             after_unknown = !unknown_before && self.call.unknown.is_some();
+            if self.call.given.last().is_some_and(|given| given.option.traits.has(Traits::ENDS)) {
+                for rest in index..words.len() {
+                    self.operand(rest);
+                }
+                return;
+            }
         }
     }
 

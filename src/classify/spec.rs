@@ -255,6 +255,11 @@ impl<'a> OptionSpec<'a> {
         self.traits(Traits::TRANSPARENT)
     }
 
+    /// All words behind it (and its value) are operands.
+    pub const fn ends(self) -> Self {
+        self.traits(Traits::ENDS)
+    }
+
     /// The row's exact tool does not cover this use.
     pub const fn no_tool(self) -> Self {
         self.traits(Traits::NO_TOOL)

@@ -57,6 +57,8 @@ impl Traits {
     pub const PLUS: Self = Self(1 << 24);
     /// Options may also follow the first operand, before the second (`ssh HOST -p 22 CMD…`).
     pub const RESUMES: Self = Self(1 << 25);
+    /// (option) All words behind it (and its value) are operands (`python -c`, `env -S`).
+    pub const ENDS: Self = Self(1 << 26);
     /// (option) The exact tool does not cover this use (`rm -r` is no `delete_file`).
     pub const NO_TOOL: Self = Self(1 << 23);
 

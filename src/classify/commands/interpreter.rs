@@ -82,8 +82,8 @@ pub const ROWS: &[Row] = &[
     .values("WX")
     .long_values(&["check-hash-based-pycs"])
     .options(&[
-        opt("c", "").value(),
-        opt("m", "").value(),
+        opt("c", "").value().ends(),
+        opt("m", "").value().ends(),
         opt("V", "").info(),
         opt("h?", "").info(),
         opt("", "help-all").info(),

@@ -79,7 +79,7 @@ pub const ROWS: &[Row] = &[
         .long_values(&["unset", "argv0"])
         .options(&[
             opt("C", "chdir").chdir(),
-            opt("S", "split-string").value(),
+            opt("S", "split-string").value().ends(),
             opt("P", "").value().opaque(Cause::Environment),
         ])
         .hatch(wrapper::env),
