@@ -13,6 +13,9 @@ use crate::workflow::{Loaded, load};
 /// The workflow of a workspace that never had one.
 pub(super) const DEFAULT: &str = "bugfix";
 
+/// The origin of a workflow that is no file.
+const BUILTIN: &str = "builtin";
+
 /// Largest workflow file, with one byte to see that there is more.
 const LIMIT: u64 = crate::workflow::load::MAX_BYTES as u64 + 1;
 
@@ -26,7 +29,7 @@ pub(super) struct Source {
 impl Source {
     /// `builtin`, or the file.
     pub(super) fn origin(&self) -> String {
-        self.file.as_ref().map_or_else(|| "builtin".to_owned(), |file| file.to_string_lossy().into_owned())
+        self.file.as_ref().map_or_else(|| BUILTIN.to_owned(), |file| file.to_string_lossy().into_owned())
     }
 }
 
@@ -65,6 +68,10 @@ pub(super) fn find(named: Option<&OsStr>) -> Result<Source, Diagnostic> {
 /// # Errors
 /// As for [`find`], and everything that prevents loading; the first problem, with the number of the others.
 pub(super) fn choose(named: Option<&OsStr>) -> Result<Chosen, Diagnostic> {
+    if let Some(known) = named.unwrap_or(OsStr::new(DEFAULT)).to_str().and_then(builtin) {
+        let loaded = known.load().map_err(|problems| first(problems, None))?;
+        return Ok(Chosen { loaded, origin: BUILTIN.to_owned() });
+    }
     let source = find(named)?;
     let loaded = load(&source.bytes).map_err(|problems| first(problems, source.file.as_deref()))?;
     Ok(Chosen { loaded, origin: source.origin() })

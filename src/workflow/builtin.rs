@@ -1,5 +1,8 @@
 //! The workflows that come with swbox.
 
+use super::load::{Loaded, load_known};
+use crate::diagnostic::Diagnostic;
+
 /// A workflow file inside the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
@@ -9,6 +12,16 @@ pub struct Builtin {
     pub about: &'static str,
     /// Its bytes.
     pub source: &'static str,
+}
+
+impl Builtin {
+    /// The machine, without the checks that it is known to pass: this is on the way of every command.
+    ///
+    /// # Errors
+    /// Never for a released program: a test loads each in full.
+    pub fn load(&self) -> Result<Loaded, Vec<Diagnostic>> {
+        load_known(self.source.as_bytes())
+    }
 }
 
 /// Each of them, the default first.
