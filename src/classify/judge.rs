@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::shell::{self, Arg, Context, RedirectOp, Script, Segment, Span, Trust, Value};
 
-use super::environment::SYSTEM_DIRECTORIES;
+use super::environment::{self, SYSTEM_DIRECTORIES};
 use super::evaluate;
 use super::findings::{Findings, Inner};
 use super::op::{Op, OpClass, OpSet, Subject};
@@ -118,9 +118,18 @@ impl<'e> Judge<'e> {
 
     /// Judges every segment of `script`.
     pub fn script(&mut self, script: &Script) {
+        self.assigned(script, Span::new(0, script.segments.last().map_or(0, |segment| segment.span.end)));
         for segment in &script.segments {
             self.shown = false;
             self.segment(segment, None);
+        }
+    }
+
+    /// Variables that change what runs, set by loops, arithmetic and expansions: they count from the first segment on.
+    fn assigned(&mut self, script: &Script, span: Span) {
+        let unknown = Value::Unknown { splits: false };
+        if script.assigned.iter().any(|name| environment::is_dangerous(name, &unknown)) {
+            self.environment = Some(span);
         }
     }
 
@@ -344,6 +353,7 @@ impl<'e> Judge<'e> {
         let aliases = self.aliases.len();
         let environment = self.environment;
         self.depth += 1;
+        self.assigned(&script, around.at.unwrap_or(around.span));
         for segment in &script.segments {
             self.segment(segment, Some(around));
         }

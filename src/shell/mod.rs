@@ -5,6 +5,7 @@
 //! the tree owns only the structure; where both disagree the script is [`Trust::Untrusted`].
 
 mod assemble;
+mod assigned;
 mod brace;
 mod characters;
 mod cursor;
@@ -54,6 +55,8 @@ pub struct Script {
     pub trust: Trust,
     /// A construct whose effect cannot be seen from the text although the parse is sound (`${x@P}`, `test -v 'a[…]'`).
     pub opaque: Option<(&'static str, Span)>,
+    /// Names that get a value otherwise than by an assignment or a builtin: `for PATH in .`, `((PATH = 1))`, `${PATH:=.}`.
+    pub assigned: Vec<String>,
 }
 
 /// Reads a command line or script. Total: what cannot be read for certain is [`Trust::Untrusted`].
@@ -64,6 +67,7 @@ pub fn parse(source: &str) -> Script {
             segments: Vec::new(),
             trust: untrusted(source, &problem),
             opaque: None,
+            assigned: Vec::new(),
             functions: Vec::new(),
         };
     }
@@ -75,6 +79,7 @@ pub fn parse(source: &str) -> Script {
     Script {
         trust: problem.map_or(Trust::Trusted, |problem| untrusted(source, &problem)),
         opaque: opaque::find(&reading, source.as_bytes(), &segments),
+        assigned: assigned::find(&reading, source.as_bytes()),
         segments,
         functions: reading.definitions.into_iter().map(|definition| definition.name).collect(),
     }
@@ -107,7 +112,13 @@ pub fn from_argv(argv: &[String]) -> Script {
         context: Context::default(),
         calls_function: false,
     };
-    Script { segments: vec![segment], trust: Trust::Trusted, opaque: None, functions: Vec::new() }
+    Script {
+        segments: vec![segment],
+        trust: Trust::Trusted,
+        opaque: None,
+        assigned: Vec::new(),
+        functions: Vec::new(),
+    }
 }
 
 /// Compares each skeleton with its tree.

@@ -7,6 +7,7 @@ use crate::classify::op::OpClass::FileWrite;
 use crate::classify::opacity::Cause;
 use crate::classify::options::{Call, Word};
 use crate::classify::spec::{Role, Row, command, opt};
+use crate::shell::Value;
 
 /// The rows of this family.
 pub const ROWS: &[Row] = &[
@@ -32,17 +33,24 @@ pub const ROWS: &[Row] = &[
         .no_info()
         .raw()
         .hatch(declare),
-    command(&["unset"]).effect_free().no_info().raw().hatch(variable_names),
-    command(&["read"]).effect_free().switches("eErs").values("adinNptu").hatch(variable_names),
+    command(&["unset"]).effect_free().no_info().raw().hatch(unset),
+    command(&["read"])
+        .effect_free()
+        .switches("eErs")
+        .values("dinNptu")
+        .options(&[opt("a", "").value()])
+        .hatch(read),
     command(&["mapfile", "readarray"])
         .effect_free()
         .switches("t")
         .values("cdnOsu")
         .options(&[opt("C", "").role(Role::Shell).opaque(Cause::DataAsCode)])
-        .hatch(variable_names),
+        .hatch(set_names),
+    command(&["getopts"]).effect_free().lenient().hatch(set_names),
+    command(&["wait"]).effect_free().switches("fn").options(&[opt("p", "").value()]).lenient().hatch(wait),
     command(&[
-        "getopts", "wait", "times", "umask", "ulimit", "jobs", "bg", "fg", "disown", "suspend", "caller",
-        "type", "unalias", "alias",
+        "times", "umask", "ulimit", "jobs", "bg", "fg", "disown", "suspend", "caller", "type", "unalias",
+        "alias",
     ])
     .effect_free()
     .lenient(),
@@ -83,7 +91,18 @@ pub const ROWS: &[Row] = &[
 /// `test -v 'a[$(cmd)]'` and `let 'a[$(cmd)]'` evaluate subscripts.
 fn arithmetic<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if matches!(call.name.text(), Some("let" | "((")) {
-        variable_names(call, findings);
+        for word in &call.operands {
+            subscript(*word, findings);
+            let text = word.known_prefix();
+            if word.is_dynamic() || text.contains('=') || text.contains("++") || text.contains("--") {
+                let is_part = |byte: char| byte == '_' || byte.is_ascii_alphanumeric();
+                let launches =
+                    |name: &str| environment::is_dangerous(name, &Value::Unknown { splits: false });
+                if text.split(|byte| !is_part(byte)).any(launches) {
+                    findings.environment = Some(word.span());
+                }
+            }
+        }
     }
 }
 
@@ -97,13 +116,45 @@ fn test<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 
 fn variable<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if let Some(name) = call.value("v") {
-        subscript(name, findings);
+        set(name, findings);
     }
 }
 
-fn variable_names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+fn set_names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    for word in &call.operands {
+        set(*word, findings);
+    }
+}
+
+fn read<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    set_names(call, findings);
+    if let Some(name) = call.value("a") {
+        set(name, findings);
+    }
+}
+
+fn wait<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(name) = call.value("p") {
+        set(name, findings);
+    }
+}
+
+/// Without `PATH` bash runs programs of the current directory.
+fn unset<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     for word in &call.operands {
         subscript(*word, findings);
+        if word.is_dynamic() || word.text() == Some("PATH") {
+            findings.environment = Some(word.span());
+        }
+    }
+}
+
+/// A builtin gives the variable `word` a value that the text does not show: `read PATH`, `printf -v LD_PRELOAD …`.
+fn set<'a>(word: Word<'a>, findings: &mut Findings<'a>) {
+    subscript(word, findings);
+    let name = word.text().map(|text| text.split('[').next().unwrap_or(text));
+    if name.is_none_or(|name| environment::is_dangerous(name, &Value::Unknown { splits: false })) {
+        findings.environment = Some(word.span());
     }
 }
 
@@ -128,7 +179,9 @@ fn declare<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             continue;
         }
         let Some(at) = assignment_name(known) else {
-            if word.is_dynamic() && word.may_split() {
+            // `local PATH` unsets it here: then programs of the current directory run.
+            let unsets = known == "PATH" && matches!(call.name.text(), Some("local" | "declare" | "typeset"));
+            if unsets || word.is_dynamic() && word.may_split() {
                 findings.environment = Some(word.span());
             }
             subscript(*word, findings);
