@@ -423,6 +423,16 @@ fn a_reader_that_goes_away_is_no_fault() {
     assert_eq!(ran.stderr, "");
 }
 
+/// Through `/proc/self/fd/0/…` a command would read all that is below it.
+#[test]
+fn a_directory_as_standard_stream_is_refused() {
+    let project = Project::new();
+    let mut command = project.command(&["exec", "-c", "ls /proc/self/fd/0/"]);
+    let answer = ran(command.stdin(std::fs::File::open("/").unwrap()).output().unwrap());
+    assert_eq!((answer.code, answer.stdout.as_str()), (125, ""), "{answer:?}");
+    assert!(answer.stderr.contains("stream_directory"), "{answer:?}");
+}
+
 #[test]
 fn the_cwd_is_kept_and_a_lost_one_is_told() {
     let project = Project::new();

@@ -184,6 +184,38 @@ fn implementing_writes_in_the_workspace_and_nowhere_else() {
 }
 
 #[test]
+fn what_a_command_plants_for_others_is_told() {
+    let project = Project::new();
+    let plant = "mkdir -p new.git/objects new.git/refs; echo 'ref: refs/heads/x' > new.git/HEAD; \
+                 printf '[core]\\nfsmonitor = id\\n' > new.git/config; echo x > .envrc";
+    let told = project.line("implementing", plant);
+    assert_eq!(told.code, 0, "{told:?}");
+    for part in ["planted-config: ", "new.git/config (core.fsmonitor)", ".envrc is new"] {
+        assert!(told.stderr.contains(part), "{part}: {told:?}");
+    }
+    let project = Project::new();
+    let (_, answer) = project.json("implementing", plant);
+    assert_eq!(answer["jail"]["planted"][0]["setting"], "core.fsmonitor", "{answer}");
+    assert!(answer["jail"]["appeared"][0].as_str().unwrap().ends_with("/.envrc"), "{answer}");
+}
+
+#[test]
+fn a_search_path_that_a_builtin_or_a_loop_sets_is_no_way_to_an_own_program() {
+    let project = Project::new();
+    let made = project.line("implementing", "printf '#!/bin/sh\\necho own program\\n' > git; chmod +x git");
+    assert_eq!(made.code, 0, "{made:?}");
+    for line in [
+        "printf -v PATH .; git commit -m x",
+        "read PATH <<< .; git commit -m x",
+        "for PATH in .; do git commit -m x; done",
+        "unset PATH; git commit -m x",
+    ] {
+        let refused = project.line("committing", line);
+        assert_eq!((refused.code, refused.stdout.as_str()), (126, ""), "{line}: {refused:?}");
+    }
+}
+
+#[test]
 fn testing_runs_the_tests_and_changes_nothing() {
     let project = Project::new();
     let before = project.tree();

@@ -48,6 +48,7 @@ pub fn evaluate<'a>(
         let mut call = options::read(row, &parents, name, words, has_subcommands);
         call.fed = fed;
         call.info &= is_all(row, words);
+        call.info |= parents.is_empty() && asks_version(row, name, words);
         let sub = if call.info { Sub::None } else { subcommand(row, &call) };
         if let Sub::Row(next) = sub {
             base = base.union(row.classes);
@@ -204,6 +205,19 @@ fn for_each_name(words: &[Arg]) -> Vec<Arg> {
         );
     }
     argv
+}
+
+/// Whether a program is asked for nothing but its version, also one whose options a hatch reads.
+fn asks_version(row: &CommandSpec<'_>, name: Word<'_>, words: &[Arg]) -> bool {
+    let [word] = words else { return false };
+    let program = name.text().unwrap_or("").rsplit('/').next().unwrap_or("");
+    match (word.value.literal(), program) {
+        (Some("--version" | "--help"), _) => !row.traits.has(Traits::NO_INFO),
+        (Some("-version"), "java" | "javac") | (Some("-v"), "perl" | "ruby" | "gcc" | "g++" | "clang") => {
+            true
+        }
+        _ => false,
+    }
 }
 
 /// What an unlisted option means; true when one was given that may matter.

@@ -32,7 +32,11 @@ pub fn run(args: &[OsString]) -> u8 {
     let answer = match service::closed_stream() {
         Some(stream) => Err(Diagnostic::new("stream_closed", format!("{stream} is closed"))
             .help("give the command a standard stream: </dev/null, >/dev/null or 2>/dev/null")),
-        None => dispatch(args),
+        None => match service::directory_stream() {
+            Some(stream) => Err(Diagnostic::new("stream_directory", format!("{stream} is a directory"))
+                .help("a command could reach all files below it; give it /dev/null or a file")),
+            None => dispatch(args),
+        },
     };
     answer.unwrap_or_else(|problem| {
         complain(&refusal::failure(&problem, Paint::stderr(ColorChoice::Auto)));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::output::Paint;
 use super::show::visible;
 use crate::diagnostic::Diagnostic;
-use crate::service::{Decision, Hint, Judgement, Outcome, Reason, Report};
+use crate::service::{Decision, Hint, Judgement, LimitHit, Outcome, Reason, Report};
 
 /// How many further reasons are shown.
 const MORE: usize = 4;
@@ -127,6 +127,24 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             "swbox: {} appeared where no command may put it; it was moved to quarantine",
             visible(&path.to_string_lossy())
         );
+    }
+    for (file, setting) in &outcome.planted {
+        let _ = writeln!(
+            out,
+            "swbox: planted-config: {} ({}) makes git run something for whoever uses this new repository; look at it first",
+            visible(&file.to_string_lossy()),
+            visible(setting)
+        );
+    }
+    for path in &outcome.appeared {
+        let _ = writeln!(
+            out,
+            "swbox: {} is new, and other programs run what it says; look at it first",
+            visible(&path.to_string_lossy())
+        );
+    }
+    if let Some(limit) = outcome.limit.map(LimitHit::name).filter(|name| *name != "timeout") {
+        let _ = writeln!(out, "swbox: the command ran into its limit `{}` (profile, [limits])", limit);
     }
     refused_hosts(&mut out, outcome);
     if terminal && !outcome.degraded.is_empty() {

@@ -28,7 +28,7 @@ pub mod seccomp;
 mod spread;
 mod watch;
 
-pub use crate::sys::streams::closed_at_start;
+pub use crate::sys::streams::{closed_at_start, directory_stream};
 pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome};
 pub use output::Capture;

@@ -20,7 +20,7 @@ mod workflows;
 mod workspace;
 
 pub use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, Subject};
-pub use crate::jail::{Exit, JailPlan, Outcome};
+pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome};
 pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
@@ -32,6 +32,11 @@ pub use setting::{Reader, check};
 pub use workflow::{
     Listed, Shown, Validated, draw_workflow, list_workflows, show_workflow, validate_workflow,
 };
+
+/// The standard stream that is a directory, if any: all below it could be reached through `/proc/self/fd`.
+pub fn directory_stream() -> Option<&'static str> {
+    crate::jail::directory_stream()
+}
 
 /// The standard stream that the caller had closed, if any.
 pub fn closed_stream() -> Option<&'static str> {

@@ -239,6 +239,13 @@ fn jail(outcome: &Outcome) -> Value {
         "protections": protections,
         "degraded": outcome.degraded,
         "quarantined": outcome.quarantined.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "appeared": outcome.appeared.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "planted": outcome
+            .planted
+            .iter()
+            .map(|(file, setting)| json!({ "file": file.to_string_lossy(), "setting": setting }))
+            .collect::<Vec<_>>(),
+        "limit": outcome.limit.map(crate::jail::LimitHit::name),
     })
 }
 

@@ -8,6 +8,8 @@
 pub(super) const MAX_BYTES: usize = 64 * 1024;
 /// Most words in a script.
 pub(super) const MAX_WORDS: usize = 4_000;
+/// Most expansions in a script: looking one up is linear in those of its word.
+pub(super) const MAX_EXPANSIONS: usize = 4_000;
 /// Most simple commands in a script.
 pub(super) const MAX_SEGMENTS: usize = 1_500;
 /// Deepest nesting of substitutions, subshells and parameter expansions: the only recursion of the lexer.

@@ -120,6 +120,7 @@ pub(super) fn reason(code: &str) -> &'static str {
     match code {
         "too_long" => "the text is longer than 64 KiB",
         "too_many_words" => "the text has too many words",
+        "too_many_expansions" => "the text has too many expansions",
         "too_many_segments" => "the text has too many commands",
         "too_deep" => "the text is nested too deeply",
         "too_complex" => "the text takes too long to parse",

@@ -3,7 +3,11 @@
 //! Danger: without this a closed standard output swallows a result in silence.
 #![allow(unsafe_code)]
 
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How the standard streams are called, by descriptor.
+const NAMES: [&str; 3] = ["standard input", "standard output", "standard error"];
 
 /// Bit n: descriptor n was closed when the process began.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
@@ -23,9 +27,17 @@ extern "C" fn look() {
     }
 }
 
+/// The name of the first standard stream that is a directory: a jailed command would reach all that is below it.
+pub fn directory_stream() -> Option<&'static str> {
+    let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    [input.as_fd(), output.as_fd(), error.as_fd()].into_iter().zip(NAMES).find_map(|(stream, name)| {
+        let file = std::fs::File::from(stream.try_clone_to_owned().ok()?);
+        file.metadata().is_ok_and(|found| found.is_dir()).then_some(name)
+    })
+}
+
 /// The name of the first standard stream that was closed when the process began.
 pub fn closed_at_start() -> Option<&'static str> {
-    let names = ["standard input", "standard output", "standard error"];
     let closed = CLOSED.load(Ordering::Relaxed);
-    names.iter().enumerate().find(|(descriptor, _)| closed & (1 << descriptor) != 0).map(|(_, name)| *name)
+    NAMES.iter().enumerate().find(|(descriptor, _)| closed & (1 << descriptor) != 0).map(|(_, name)| *name)
 }

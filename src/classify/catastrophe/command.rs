@@ -99,9 +99,14 @@ impl Scanner<'_, '_> {
 
     /// Runs an argv that another program starts.
     pub(super) fn run_argv(&mut self, argv: &[Vec<u8>], span: Span) {
+        if self.state.depth >= super::MAX_DEPTH {
+            return;
+        }
+        self.state.depth += 1;
         let mut pipe = Pipe::default();
         let mut around = Surroundings { span, texts: Vec::new(), pipe: &mut pipe };
         self.run(argv.to_vec(), &mut around, true);
+        self.state.depth -= 1;
     }
 
     /// Judges an argv: launchers are taken off until a command stands there.

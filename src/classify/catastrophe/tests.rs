@@ -52,6 +52,7 @@ fn hostile_sizes_end() {
         "f(){ f|f& };".to_owned() + &"f;".repeat(20_000),
         "eval ".repeat(10_000) + "x",
         "sudo ".repeat(10_000) + "x",
+        "find . -exec ".repeat(3_000) + "x",
         format!("x={}; {}", "y".repeat(3_000), "(cd /; $x);".repeat(3_000)),
         "{".repeat(500) + " " + &"{".repeat(500) + &" {{{{{{{{".repeat(1_000),
         "f(){ g $1; }; g(){ f $1; }; f /x".to_owned(),

@@ -96,7 +96,7 @@ pub const ROWS: &[Row] = &[
         "localectl",
         "loginctl",
     ])
-    .closed()
+    .pure()
     .lenient()
     .hatch(names),
     command(&["date", "gdate"])

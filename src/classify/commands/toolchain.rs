@@ -167,7 +167,8 @@ const GO: &[Row] = &[
         .single()
         .lenient()
         .options(&[opt("", "n").drops(&[Destructive])]),
-    command(&["version", "doc", "help", "bug", "telemetry"]).lenient(),
+    command(&["version"]).pure().lenient(),
+    command(&["doc", "help", "bug", "telemetry"]).lenient(),
     command(&["tool"]).opaque(Cause::BuildTool).lenient(),
 ];
 

@@ -23,6 +23,9 @@ impl Lexer<'_, '_> {
     fn open_expansion(&mut self) -> usize {
         self.cursor.splice();
         let start = self.position();
+        if self.reading.expansions.len() >= limits::MAX_EXPANSIONS {
+            self.stop("too_many_expansions");
+        }
         self.reading.expansions.push(Expansion { text: self.text, start, end: start });
         self.reading.expansions.len() - 1
     }
