@@ -102,9 +102,7 @@ const SUBCOMMANDS: &[Row] = &[
         "verify-pack",
         "fsck",
         "patch-id",
-        "fast-export",
         "get-tar-commit-id",
-        "unpack-file",
         "diff-pairs",
         "last-modified",
     ])
@@ -112,6 +110,12 @@ const SUBCOMMANDS: &[Row] = &[
     .classes(&[GitRead])
     .tool("git_read")
     .lenient(),
+    command(&["fast-export"]).closed().classes(&[GitRead]).tool("git_read").lenient().options(&[
+        opt("", "export-marks").role(Role::Write),
+        opt("", "import-marks").role(Role::Read),
+        opt("", "import-marks-if-exists").role(Role::Read),
+    ]),
+    command(&["unpack-file"]).closed().classes(&[GitRead, FileWrite]).lenient(),
     command(&["help", "version", "stripspace", "column", "mailinfo", "fmt-merge-msg"]).closed().lenient(),
     command(&["interpret-trailers"])
         .closed()

@@ -134,6 +134,7 @@ pub const ROWS: &[Row] = &[
         .options(&[
             opt("o", "output").role(Role::Write),
             opt("m", "modify").adds(&[FileModify]),
+            opt("L", "inplace").adds(&[FileModify]),
             opt("", "xpath").value(),
             opt("", "schema").role(Role::Read),
             opt("", "shell").opaque(Cause::Interpreter),
