@@ -66,8 +66,15 @@ fn text(explanation: &Explanation, paint: Paint) -> String {
     }
     row(&mut out, "private", "HOME, /tmp, /var/tmp, /dev/shm: empty at the start, gone at the end", paint);
     plan(&mut out, &explanation.plan, paint);
+    let calls = explanation.closed_calls();
+    let judged = calls.iter().filter(|entry| !entry.cases.is_empty()).count();
+    let closed = format!(
+        "{} closed, {judged} judged by their arguments; docs/system-calls.md says why",
+        calls.len() - judged
+    );
+    row(&mut out, "calls", &closed, paint);
     out.push_str(
-        "\nEverything that is not named here does not exist inside. --json has the plan step by step.\n",
+        "\nEverything that is not named here does not exist inside. --json has the plan step by step and every closed call.\n",
     );
     out
 }

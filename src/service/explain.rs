@@ -10,6 +10,7 @@ use super::run::{plan, runs_the_unseen};
 use super::setting::{Setting, shorten};
 use crate::classify::{Classification, OpSet, Opacity};
 use crate::diagnostic::Diagnostic;
+use crate::jail::seccomp::{self, Arch, Entry};
 use crate::jail::{JailPlan, Step};
 use crate::policy::{Rights, RightsRequest};
 use crate::shell::{Span, Trust};
@@ -121,6 +122,11 @@ impl Explanation {
         protected.collect()
     }
 
+    /// System calls that the filter of this plan closes or judges, as the kernel of this machine numbers them.
+    pub fn closed_calls(&self) -> Vec<&'static Entry> {
+        seccomp::closed(self.plan.filter, Arch::NATIVE).collect()
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Value {
         json!({
@@ -137,6 +143,13 @@ impl Explanation {
             "judgement": self.judgement.as_ref().map(Judgement::to_json),
             "rights": self.rights,
             "plan": plan_to_json(&self.plan),
+            "closed_calls": self.closed_calls().iter().map(|entry| json!({
+                "name": entry.name,
+                "number": entry.number(Arch::NATIVE),
+                "answer": entry.otherwise.name(),
+                "by_arguments": !entry.cases.is_empty(),
+                "reason": entry.reason,
+            })).collect::<Vec<_>>(),
         })
     }
 }
