@@ -142,4 +142,19 @@ proptest! {
         keeps(&first, &both)?;
         keeps(&second, &both)?;
     }
+
+    /// Whatever the text, classification ends without a panic and each segment shows at least one class.
+    #[test]
+    fn any_text_ends(parts in prop::collection::vec(select(vec![
+        "rm", "sed", "awk", "find", "git", "bash", "-c", "-e", "xargs", "env", "sudo", "tar", "dd", "ssh", "curl", "python",
+        "parallel", "sort", "docker", "exec", "kubectl", "if=", "of=é", "-o", "--output=", "--", "-", "-I", "{}", ":::", "\\;",
+        "'s/a/b/w é'", "'{print > \"é'", "\"$x\"", "$x", "é", "'", "\"", "`", "$(", ")", "(", "{", "}", "|", "&&", ";", ">", "<",
+        "<<E", "E", "\n", " ", "\\", "=", "a=b", "PATH=", "*", "~", "-exec", "alias", "eval", "trap", "'rm x'", "+", "/", "--help",
+    ]), 0..24), glue in select(vec![" ", ""])) {
+        let found = look(&parts.join(glue));
+        for segment in &found.segments {
+            prop_assert!(!segment.classes.is_empty() && !segment.ops.is_empty());
+            prop_assert!(segment.opaque.is_none() || !(segment.closed || segment.pure || segment.effect_free));
+        }
+    }
 }

@@ -22,6 +22,7 @@ pub mod misc;
 pub mod network;
 pub mod node;
 pub mod packages;
+pub mod privilege;
 pub mod probe;
 pub mod python;
 pub mod remote;
@@ -43,6 +44,7 @@ pub static FAMILIES: &[&[Row]] = &[
     language::ROWS,
     builtin::ROWS,
     wrapper::ROWS,
+    privilege::ROWS,
     file::ROWS,
     git::ROWS,
     interpreter::ROWS,
