@@ -116,10 +116,11 @@ impl<F: Fn(usize) -> Option<usize>> Expander<'_, F> {
             }
             // `{}` where a text begins is no brace expression, so that `find -exec {}` need not quote it
             let empty = at == start && self.bytes.get(at + 1) == Some(&b'}');
-            if self.bytes.get(at) == Some(&b'{') && !empty {
-                if let Some(braces) = self.close(at, end)? {
-                    return Some(Some(braces));
-                }
+            if self.bytes.get(at) == Some(&b'{')
+                && !empty
+                && let Some(braces) = self.close(at, end)?
+            {
+                return Some(Some(braces));
             }
             at += 1;
         }
