@@ -296,7 +296,12 @@ pub const ROWS: &[Row] = &[
             opt("", "rsh-command").value().opaque(Cause::ExecOption),
         ]),
     command(&["ar", "gar", "llvm-ar", "emar"]).closed().raw().hatch(archive::ar),
-    command(&["ranlib", "gcc-ranlib"]).closed().classes(&[FileModify]).lenient().operands(Role::Modify),
+    command(&["ranlib", "gcc-ranlib"])
+        .closed()
+        .classes(&[FileModify])
+        .lenient()
+        .options(&[opt("", "plugin").value().opaque(Cause::ExecOption)])
+        .operands(Role::Modify),
     command(&["jar"]).closed().raw().hatch(archive::jar),
     command(&["unsquashfs", "dump.erofs", "debugfs", "bsdcpio", "ostree"])
         .classes(&[FileWrite])

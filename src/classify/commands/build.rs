@@ -285,6 +285,7 @@ pub const ROWS: &[Row] = &[
     .lenient()
     .options(&[
         opt("o", "").role(Role::Write),
+        opt("", "plugin").value().opaque(Cause::ExecOption),
         opt("", "print-rpath").drops(&[FileModify]),
         opt("", "print-needed").drops(&[FileModify]),
     ])

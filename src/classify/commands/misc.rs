@@ -204,6 +204,10 @@ fn git_friend<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         "delta" | "diff-so-fancy" | "onefetch" | "git-quick-stats" | "git-standup" | "git-who" | "gource"
         | "git-cliff" | "git-chglog" => {
             findings.add(GitRead, span);
+            if let Some(pager) = call.words.iter().find(|arg| arg.value.known_prefix().starts_with("--pager"))
+            {
+                findings.opaque(Cause::ExecOption, pager.span);
+            }
             if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-o" | "--output"))) {
                 findings.unknown_path(FileWrite, span);
             }

@@ -356,6 +356,7 @@ fn valued<'a>(name: &str, value: Word<'a>, findings: &mut Findings<'a>) {
 
 /// `ar x lib.a`, `ar rcs lib.a o…`, `ar t lib.a`.
 pub fn ar<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    super::build::plugin(call, findings);
     let mut words = call.operands.iter();
     let Some(first) = words.next() else { return };
     let letters = first.known_prefix().trim_start_matches('-');

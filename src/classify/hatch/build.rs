@@ -128,6 +128,7 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 
 /// Generators and other compilers: file operands are read; print modes write nothing.
 pub fn generator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    plugin(call, findings);
     let prints = call.words.iter().any(|arg| {
         matches!(
             arg.value.literal(),
@@ -242,4 +243,15 @@ pub fn go_remote<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 /// `bundle exec X`: programs of the project's own packages, whatever their names.
 pub fn project_code<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     findings.opaque(Cause::PackageScript, call.name.span());
+}
+
+/// `ld -plugin FILE`, `ar --plugin FILE`: a library that is loaded.
+pub fn plugin<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let plugins = call.words.iter().filter(|arg| {
+        let known = arg.value.known_prefix();
+        known.starts_with('-') && known.trim_start_matches('-').starts_with("plugin")
+    });
+    for word in plugins {
+        findings.opaque(Cause::ExecOption, word.span);
+    }
 }
