@@ -95,6 +95,8 @@ struct State {
     forks: u32,
     /// What the last simple command printed, where known.
     output: Option<Vec<u8>>,
+    /// The last simple command prints its standard input (`cat`): a heredoc read after it is its output.
+    echoes_input: bool,
     /// Outputs of process substitutions of the current segment.
     process_output: Vec<Vec<u8>>,
     /// A `>(…)` of the current segment runs a shell on what it is fed.
@@ -146,6 +148,7 @@ impl State {
             conditions: 0,
             forks: 0,
             output: None,
+            echoes_input: false,
             process_output: Vec::new(),
             process_shell: false,
             depth: 0,

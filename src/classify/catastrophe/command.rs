@@ -66,6 +66,7 @@ impl Scanner<'_, '_> {
         let mut around = Surroundings { span, texts, pipe };
         around.pipe.printed = printed;
         self.state.output = None;
+        self.state.echoes_input = false;
         self.run(words, &mut around, conditional);
         if let Some(outer) = outer {
             self.state.restore(outer);
@@ -199,7 +200,9 @@ impl Scanner<'_, '_> {
             b"printf" => self.printf(rest, around.span, conditional),
             b"cat" | b"tee" => {
                 let text = around.texts.first().or(around.pipe.texts.last());
-                self.state.output = text.filter(|_| rest.iter().all(|word| word.starts_with(b"-"))).cloned();
+                let is_bare = rest.iter().all(|word| word.starts_with(b"-"));
+                self.state.output = text.filter(|_| is_bare).cloned();
+                self.state.echoes_input = is_bare;
             }
             b"base64" if rest.iter().any(|word| is_decode_flag(word)) => {
                 let decoded: Vec<Vec<u8>> =

@@ -51,7 +51,7 @@ impl Scanner<'_, '_> {
             let span = self.span(start, end);
             let mut text = Vec::new();
             if pending.quoted {
-                if pending.run != Reader::None || pending.pipe == level.pipe.id {
+                if pending.run != Reader::None || pending.pipe == level.pipe.id || self.state.echoes_input {
                     text.extend_from_slice(self.src.get(start..end).unwrap_or(b""));
                 }
             } else {
@@ -60,6 +60,9 @@ impl Scanner<'_, '_> {
                 body.passive(end, &mut text);
             }
             self.feed(&text, pending.run, span);
+            if self.state.echoes_input {
+                self.state.output = Some(text.clone());
+            }
             if pending.pipe == level.pipe.id && pending.run == Reader::None {
                 level.pipe.texts.push(text);
             }
