@@ -337,7 +337,7 @@ impl<'a> Reader<'_, 'a> {
         }
         if !self.spec.traits.has(Traits::NO_INFO) && matches!(name, "help" | "version") {
             // After an option of unknown arity it may be that option's value.
-            self.call.info |= !after_unknown;
+            self.call.info |= !after_unknown && self.may_ask();
             return 0;
         }
         let abbreviates = !self.spec.traits.has(Traits::EXACT) && self.spec.style == Style::Gnu;
@@ -438,8 +438,14 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn give(&mut self, option: &'a OptionSpec<'a>, value: Option<Word<'a>>, next: usize, doubtful: bool) {
-        self.call.info |= option.traits.has(Traits::INFO) && !doubtful;
+        self.call.info |= option.traits.has(Traits::INFO) && !doubtful && self.may_ask();
         self.call.given.push(Given { option, value, index: next - 1, doubtful });
+    }
+
+    /// Whether an option may still ask for help. Behind the first operand of a program that runs something it may be that
+    /// thing's own option (`srun ./x --version`, `bun run x --help`).
+    fn may_ask(&self) -> bool {
+        self.spec.opaque.is_none() || self.call.operands.is_empty()
     }
 
     fn lookup_short(&self, letter: char) -> Option<Known<'a>> {

@@ -47,6 +47,7 @@ pub const ROWS: &[Row] = &[
         "apparmor_parser",
     ])
     .opaque(Cause::ExecOption)
+    .posix()
     .lenient()
     .hatch(kernel),
     command(&["rmmod"]).lenient(),
@@ -191,6 +192,7 @@ pub const ROWS: &[Row] = &[
         "secret-tool",
         "credstash",
     ])
+    .posix()
     .lenient()
     .hatch(starter),
 ];

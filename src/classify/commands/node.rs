@@ -34,6 +34,7 @@ pub const ROWS: &[Row] = &[
     command(&["npx", "pnpx", "pnpm-dlx", "create-react-app", "create-vite", "degit"])
         .classes(&[Network])
         .opaque(Cause::PackageScript)
+        .posix()
         .lenient()
         .hatch(launcher::fetched)
         .options(&[opt("v", "").info()]),
@@ -57,6 +58,7 @@ pub const ROWS: &[Row] = &[
         .subcommands(PNPM),
     command(&["corepack"]).classes(&[Network, FileWrite]).lenient(),
     command(&["nvm", "fnm", "volta", "n", "sdk", "goenv", "tfenv", "asdf", "mise"])
+        .posix()
         .lenient()
         .hatch(version_manager),
     command(&[
@@ -130,6 +132,7 @@ pub const ROWS: &[Row] = &[
         "node-dev",
     ])
     .opaque(Cause::PackageScript)
+    .posix()
     .lenient()
     .hatch(launcher::script_runner),
     command(&[
@@ -324,7 +327,12 @@ const YARN: &[Row] = &[
         .lenient(),
     command(&["remove"]).classes(&[Network, FileModify, Destructive]).lenient(),
     command(&["create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
-    command(&["dlx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+    command(&["dlx"])
+        .classes(&[Network])
+        .opaque(Cause::PackageScript)
+        .posix()
+        .lenient()
+        .hatch(launcher::fetched),
     command(&["publish", "npm"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
     command(&["info", "outdated", "audit", "owner", "login", "logout", "tag", "team"])
         .classes(&[Network])
@@ -371,7 +379,12 @@ const PNPM: &[Row] = &[
         .classes(&[Network, FileModify, Destructive])
         .lenient(),
     command(&["create"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
-    command(&["dlx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+    command(&["dlx"])
+        .classes(&[Network])
+        .opaque(Cause::PackageScript)
+        .posix()
+        .lenient()
+        .hatch(launcher::fetched),
     command(&["publish"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
     command(&["outdated", "audit", "view", "info", "search", "whoami", "ping"]).classes(&[Network]).lenient(),
     command(&[

@@ -55,8 +55,13 @@ pub const ROWS: &[Row] = &[
         .options(PIP_OPTIONS)
         .subcommands(PIP),
     command(&["pipx"]).lenient().subcommands(&[
-        command(&["run"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
-        command(&["runpip"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+        command(&["run"])
+            .classes(&[Network])
+            .opaque(Cause::PackageScript)
+            .posix()
+            .lenient()
+            .hatch(launcher::fetched),
+        command(&["runpip"]).classes(&[Network]).opaque(Cause::PackageScript).posix().lenient(),
         command(&[
             "install",
             "inject",
@@ -79,7 +84,12 @@ pub const ROWS: &[Row] = &[
         .long_values(&["cache-dir", "color", "config-file", "allow-insecure-host"])
         .options(&[opt("", "directory").chdir(), opt("", "project").value(), opt("V", "").info()])
         .subcommands(UV),
-    command(&["uvx"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+    command(&["uvx"])
+        .classes(&[Network])
+        .opaque(Cause::PackageScript)
+        .posix()
+        .lenient()
+        .hatch(launcher::fetched),
     command(&["poetry"])
         .lenient()
         .options(&[opt("C", "directory").chdir(), opt("P", "project").value(), opt("V", "").info()])
@@ -95,6 +105,7 @@ pub const ROWS: &[Row] = &[
         command(&["graph", "check", "audit", "verify", "requirements", "--venv", "--where"]).lenient(),
     ]),
     command(&["pdm", "hatch", "rye", "flit", "pip-compile", "pip-sync", "pip-audit", "pip-licenses"])
+        .posix()
         .lenient()
         .opaque(Cause::PackageScript)
         .hatch(project_tool),
@@ -283,7 +294,12 @@ const UV: &[Row] = &[
         .opaque(Cause::PackageScript)
         .lenient(),
     command(&["tool"]).lenient().subcommands(&[
-        command(&["run"]).classes(&[Network]).opaque(Cause::PackageScript).lenient().hatch(launcher::fetched),
+        command(&["run"])
+            .classes(&[Network])
+            .opaque(Cause::PackageScript)
+            .posix()
+            .lenient()
+            .hatch(launcher::fetched),
         command(&["install", "upgrade"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
         command(&["list", "dir", "update-shell"]).lenient(),

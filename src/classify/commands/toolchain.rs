@@ -88,6 +88,7 @@ pub const ROWS: &[Row] = &[
         "nix-prefetch-url",
     ])
     .opaque(Cause::BuildTool)
+    .posix()
     .lenient()
     .hatch(fetches),
     command(&["gem"]).lenient().options(&[opt("h", "").info()]).subcommands(GEM),
@@ -213,7 +214,7 @@ const GEM: &[Row] = &[
     ])
     .lenient(),
     command(&["build", "unpack"]).classes(&[FileWrite]).opaque(Cause::BuildTool).lenient(),
-    command(&["exec", "open"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
+    command(&["exec", "open"]).classes(&[Network]).opaque(Cause::PackageScript).posix().lenient(),
 ];
 
 const BUNDLE: &[Row] = &[
