@@ -31,7 +31,7 @@ fn may_undefine(segment: &Segment) -> bool {
 
 /// The segments, and whether the variables are as certain as they were taken to be.
 fn evaluated(reading: &Reading, source: &[u8], mut known: Variables) -> (Vec<Segment>, bool) {
-    let inside_functions = Variables::unknown();
+    let inside_functions = known.at_any_time(reading, source);
     let mut segments = Vec::with_capacity(reading.commands.len());
     let mut certain = true;
     for (index, command) in reading.commands.iter().enumerate() {

@@ -199,7 +199,7 @@ impl<'a> Evaluator<'a> {
                         end
                     }
                 },
-                b'~' if tilde => tilde_prefix(text, at, end, builder),
+                b'~' if tilde => self.tilde_prefix(text, at, end, builder),
                 b'*' | b'?' => {
                     builder.glob(&text[at..=at]);
                     at + 1
@@ -354,6 +354,30 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// An unquoted tilde at a place where it counts.
+    fn tilde_prefix(&self, text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
+        let mut stop = at + 1;
+        while stop < end && !matches!(text.get(stop), Some(b'/' | b':')) {
+            stop += 1;
+        }
+        let name = text.get(at + 1..stop).unwrap_or(&[]);
+        if name.is_empty() {
+            match self.variables.lookup(b"HOME") {
+                Lookup::Unset => builder.piece(Piece::Home),
+                Lookup::Known(home) => builder.quoted(home.as_bytes()),
+                Lookup::Changed => builder.unknown(false),
+            }
+            return stop;
+        }
+        if name.iter().any(|byte| matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')) {
+            // a quote in the prefix makes it plain text
+            builder.known("~");
+            return at + 1;
+        }
+        builder.unknown(false);
+        stop
+    }
+
     fn variable(&self, name: &[u8], quoted: bool, builder: &mut Builder) {
         match (name, self.variables.lookup(name)) {
             (_, Lookup::Known(value)) if quoted => builder.quoted(value.as_bytes()),
@@ -418,26 +442,6 @@ fn character_end(text: &[u8], at: usize, end: usize) -> usize {
         stop += 1;
     }
     stop.min(end)
-}
-
-/// An unquoted tilde at a place where it counts.
-fn tilde_prefix(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
-    let mut stop = at + 1;
-    while stop < end && !matches!(text.get(stop), Some(b'/' | b':')) {
-        stop += 1;
-    }
-    let name = text.get(at + 1..stop).unwrap_or(&[]);
-    if name.is_empty() {
-        builder.piece(Piece::Home);
-        return stop;
-    }
-    if name.iter().any(|byte| matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')) {
-        // a quote in the prefix makes it plain text
-        builder.known("~");
-        return at + 1;
-    }
-    builder.unknown(false);
-    stop
 }
 
 /// `[…]` as a pattern, if it is closed.

@@ -183,7 +183,9 @@ fn segment_code(segment: &Segment) -> Option<Found> {
         }
         "read" => read_names(arguments).then_some("arithmetic_operand"),
         "let" => arguments.iter().any(|arg| !is_plain_arithmetic(arg)).then_some("arithmetic_operand"),
-        "declare" | "typeset" | "local" | "export" | "readonly" => declaration(arguments),
+        name @ ("declare" | "typeset" | "local" | "export" | "readonly") => {
+            declaration(arguments, matches!(name, "declare" | "typeset" | "local"))
+        }
         "unset" | "getopts" => arguments.iter().any(has_subscript_code).then_some("arithmetic_operand"),
         "wait" => {
             operand_after(arguments, "-p").filter(|arg| !is_plain_name(arg)).map(|_| "arithmetic_operand")
@@ -192,6 +194,8 @@ fn segment_code(segment: &Segment) -> Option<Found> {
         "compgen" | "complete" => {
             (option_letter(arguments, 'C') || option_letter(arguments, 'F')).then_some("callback")
         }
+        // makes a name run another program from here on
+        "hash" => option_letter(arguments, 'p').then_some("command_hash"),
         "trap" => sets_trap(arguments).then_some("trap"),
         "shopt" => arguments
             .iter()
@@ -207,12 +211,17 @@ fn segment_code(segment: &Segment) -> Option<Found> {
     code.map(|code| (code, segment.span))
 }
 
-/// Variables whose value bash runs.
+/// Assignments that bash runs.
 fn variable_code(segment: &Segment) -> Option<Found> {
     segment.assignments.iter().find_map(|assignment| {
-        let runs = matches!(assignment.name.as_str(), "PROMPT_COMMAND" | "BASH_ENV" | "PS4" | "PS0");
+        let runs = is_startup_variable(&assignment.name);
         (runs && !inert(&assignment.value)).then_some(("startup_variable", assignment.span))
     })
+}
+
+/// Variables whose value bash runs, or that change how it reads what follows.
+fn is_startup_variable(name: &str) -> bool {
+    matches!(name, "PROMPT_COMMAND" | "BASH_ENV" | "PS4" | "PS0" | "POSIXLY_CORRECT" | "BASH_COMPAT")
 }
 
 /// A value without an expansion in it.
@@ -290,11 +299,11 @@ fn is_plain_arithmetic(arg: &Arg) -> bool {
 }
 
 /// `declare` and its like: integer and reference attributes, and names that are no plain names.
-fn declaration(arguments: &[Arg]) -> Option<&'static str> {
+fn declaration(arguments: &[Arg], attributes: bool) -> Option<&'static str> {
     for arg in arguments {
         let text = arg.value.known_prefix();
         if let Some(letters) = text.strip_prefix('-') {
-            if letters.contains('i') || letters.contains('n') && !letters.starts_with('-') {
+            if attributes && letters.contains(['i', 'n']) {
                 return Some("arithmetic_operand");
             }
             continue;
@@ -304,7 +313,7 @@ fn declaration(arguments: &[Arg]) -> Option<&'static str> {
         if !whole || !is_name(name.as_bytes()) && !name.is_empty() && name.contains(['[', '$', '`']) {
             return Some("arithmetic_operand");
         }
-        let runs = matches!(name, "PROMPT_COMMAND" | "BASH_ENV" | "PS4" | "PS0");
+        let runs = is_startup_variable(name);
         let value = text.get(name.len() + 1..).unwrap_or("");
         if runs && !value.is_empty() {
             return Some("startup_variable");

@@ -99,6 +99,8 @@ fn data_that_runs_is_opaque() {
         ("shopt -s expand_aliases; alias ls='rm x'", "shell_option"),
         ("PS4='$(rm x)'; set -x; ls", "startup_variable"),
         ("export BASH_ENV=x.sh; bash -c ls", "startup_variable"),
+        ("POSIXLY_CORRECT=yes; alias ls=rm", "startup_variable"),
+        ("hash -p /bin/rm ls; ls x", "command_hash"),
     ] {
         assert_eq!(parse(source).opaque.map(|found| found.0), Some(code), "{source}");
     }
@@ -130,6 +132,7 @@ fn ordinary_lines_are_not_opaque() {
         "set -euo pipefail",
         "export A=1 B=\"$x\"",
         "declare -x A=1",
+        "export -n A",
         "wait $!",
         "mapfile -t a < f",
         "x='$(a)'; echo $((y))",
@@ -409,6 +412,27 @@ fn constants_hold_only_in_straight_line_code() {
         let found = argvs(source).into_iter().find(|argv| argv[0] == "rm");
         assert_eq!(found.map(|argv| argv.join(" ")).as_deref(), Some(expected), "{source:?}");
     }
+}
+
+#[test]
+fn the_home_directory_is_known_as_such_unless_it_is_assigned() {
+    let first = |source: &str| {
+        parse(source).segments.last().and_then(|segment| segment.argv.last().cloned()).unwrap().value
+    };
+    let home = |rest: &str| Value::Partial(vec![Piece::Home, Piece::Known(rest.to_owned())]);
+    assert_eq!(first("rm ~/a"), home("/a"));
+    assert_eq!(first("rm \"$HOME\"/a"), home("/a"));
+    assert_eq!(first("rm ${HOME}/a"), home("/a"));
+    assert_eq!(
+        first("make PREFIX=~/a"),
+        Value::Partial(vec![Piece::Known("PREFIX=".to_owned()), Piece::Home, Piece::Known("/a".to_owned())])
+    );
+    assert_eq!(first("rm '~/a'"), Value::Literal("~/a".to_owned()));
+    assert_eq!(first("HOME=/x; rm ~/a"), Value::Literal("/x/a".to_owned()));
+    assert!(
+        matches!(first("read HOME; rm ~/a"), Value::Partial(pieces) if pieces[0] == Piece::Unknown { splits: false })
+    );
+    assert_eq!(first("f() { rm ~/a; }"), home("/a"));
 }
 
 #[test]

@@ -60,6 +60,14 @@ impl Variables {
         Self { all_unstable: true, ..Self::default() }
     }
 
+    /// What holds inside function bodies, which run at a time that is not known: only what nothing assigns.
+    pub(super) fn at_any_time(&self, reading: &Reading, source: &[u8]) -> Self {
+        let mut unstable = self.unstable.clone();
+        let assignments = reading.commands.iter().flat_map(|command| &command.assignments);
+        unstable.extend(assignments.map(|word| name_of(reading, source, word).to_vec()));
+        Self { values: HashMap::new(), unstable, ..*self }
+    }
+
     /// What of the script's variables is stable at all.
     ///
     /// Verbs that are quoted or dynamic are taken to change nothing: [`changes_variables`] tells of their values.

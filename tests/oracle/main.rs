@@ -12,6 +12,7 @@
 //! `bwrap --ro-bind / / --dev /dev --tmpfs /tmp --unshare-all --die-with-parent --` (blanks separate its words). Without it
 //! bash runs as it is, in a throw-away directory: its PATH holds nothing, and generated scripts redirect only to plain names.
 
+mod brush;
 mod executed;
 mod generator;
 mod matcher;
