@@ -3,6 +3,8 @@
 //!
 //! The best of several rounds is taken for each command, so that other load on the machine counts little.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;

@@ -1,5 +1,7 @@
 //! The front end against corpora: hostile lines whose command must be seen, and real commands that must be trusted.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -67,10 +69,10 @@ fn real_commands_are_trusted_and_invalid_ones_are_not() {
             let script = parse(&source);
             if bash_accepts(&source) {
                 accepted += 1;
-                if let Trust::Untrusted { code, .. } = script.trust {
-                    if code != "odd_character" {
-                        distrusted.push((code, source));
-                    }
+                if let Trust::Untrusted { code, .. } = script.trust
+                    && code != "odd_character"
+                {
+                    distrusted.push((code, source));
                 }
             } else {
                 refused += 1;

@@ -12,8 +12,11 @@
 //! `bwrap --ro-bind / / --dev /dev --tmpfs /tmp --unshare-all --die-with-parent --` (blanks separate its words). Without it
 //! bash runs as it is, in a throw-away directory: its PATH holds nothing, and generated scripts redirect only to plain names.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
 mod brush;
 mod executed;
+mod fragments;
 mod generator;
 mod matcher;
 mod metamorphic;

@@ -65,12 +65,9 @@ fn run(tokens: &[Token], text: &[u8]) -> bool {
                     }
                 }
                 Token::Within | Token::Across => {
-                    for end in at..=text.len() {
-                        next[end] = true;
-                        if *token == Token::Within && text.get(end) == Some(&0) {
-                            break;
-                        }
-                    }
+                    let stop = text[at..].iter().position(|byte| *byte == 0 && *token == Token::Within);
+                    let end = stop.map_or(text.len(), |ahead| at + ahead);
+                    next[at..=end].fill(true);
                 }
             }
         }
