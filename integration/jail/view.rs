@@ -19,6 +19,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "no network: no IP socket", needs: "userns", run: no_network },
     Case { name: "loopback is the command's own", needs: "userns", run: loopback },
     Case { name: "kernel settings cannot be written, also by user 0", needs: "userns", run: settings },
+    Case { name: "System V IPC is the command's own", needs: "userns", run: ipc },
     Case { name: "names of a workspace without its contents", needs: "userns", run: names },
     Case { name: "devices, terminals and shared memory are private", needs: "userns", run: devices },
     Case { name: "TMPDIR, HOME and XDG_RUNTIME_DIR exist and can be written", needs: "userns", run: private },
@@ -182,6 +183,25 @@ fn settings() -> Verdict {
             (echo x > $f) && echo wrote $f; done; chmod 777 /dev/null /etc /usr && echo chmod; touch /usr/x /etc/x && echo touch",
     );
     check!(done.out.is_empty(), "{}", done.all());
+    Verdict::Passed
+}
+
+/// Makes a shared memory segment with a key and says how many there are.
+const SEGMENT: &str = "
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+print('made' if libc.shmget(0x5b0c, 4096, 0o1600) >= 0 else 'refused', os.strerror(ctypes.get_errno()))
+print('seen', len(open('/proc/sysvipc/shm').readlines()) - 1)
+";
+
+fn ipc() -> Verdict {
+    let place = Place::new();
+    let host = crate::kit::python(SEGMENT, &[]);
+    let Some(host) = host else { return Verdict::Skipped("no python3".to_owned()) };
+    check!(host.stdout.starts_with(b"made"), "twin: {}", String::from_utf8_lossy(&host.stdout));
+    let done = Jail::read(&place.workspace()).launch(&["python3", "-c", SEGMENT]).unwrap();
+    let _ = std::process::Command::new("ipcrm").args(["-M", "0x5b0c"]).status();
+    check!(done.out.starts_with("made") && done.out.contains("seen 1"), "{}", done.all());
     Verdict::Passed
 }
 
