@@ -326,7 +326,8 @@ fn redirects_are_exact() {
     use RedirectOp::{
         Append, BothAppend, BothWrite, Clobber, DupIn, DupOut, HereString, Heredoc, Read, ReadWrite, Write,
     };
-    let cases: &[(&str, &[(RedirectOp, Option<&str>, Option<&str>)])] = &[
+    type Expected = (RedirectOp, Option<&'static str>, Option<&'static str>);
+    let cases: &[(&str, &[Expected])] = &[
         ("a > f", &[(Write, None, Some("f"))]),
         ("a 2>/dev/null", &[(Write, Some("2"), Some("/dev/null"))]),
         ("a 2>&1", &[(DupOut, Some("2"), Some("1"))]),
