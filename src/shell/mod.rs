@@ -4,12 +4,14 @@
 //! Danger: tree-sitter-bash hides executed commands without an error node, so our own lexer owns the words and
 //! the tree owns only the structure; where both disagree the script is [`Trust::Untrusted`].
 
+mod ansi;
 mod assemble;
 mod assigned;
 mod brace;
 mod characters;
 mod cursor;
 mod evaluate;
+mod fields;
 mod lexer;
 mod limits;
 mod opaque;
