@@ -50,8 +50,10 @@ impl<'a> Evaluator<'a> {
             to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
             return;
         };
-        if alternatives.len() > 1 && alternatives.iter().any(|parts| joins_name(text, parts)) {
-            // `$x{a,b}` is `$xa $xb`
+        if alternatives.len() > 1
+            && (bytes.contains(&b'~') || alternatives.iter().any(|parts| joins_name(text, parts)))
+        {
+            // `$x{a,b}` is `$xa $xb`, and `~{a,b}` is `~a ~b`
             to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
             return;
         }
@@ -218,7 +220,8 @@ impl<'a> Evaluator<'a> {
     /// Whether `at` is where a tilde counts in a value: after `NAME=`, and in assignments after each colon.
     fn after_assignment(&self, word: &RawWord, at: usize, builder: &Builder) -> bool {
         let starts = word.assignment.is_some_and(|(_, value)| value == at);
-        starts || builder.assignment && self.text(word).get(at.wrapping_sub(1)) == Some(&b':')
+        let in_value = builder.assignment || word.assignment.is_some_and(|(_, value)| value < at);
+        starts || in_value && self.text(word).get(at.wrapping_sub(1)) == Some(&b':')
     }
 
     fn double_quoted(&self, word: &RawWord, start: usize, end: usize, builder: &mut Builder) -> usize {

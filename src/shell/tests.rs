@@ -296,6 +296,7 @@ fn contexts_follow_the_structure() {
         ("a |& b", "aOH bIH"),
         ("x=$(a)", "aSH"),
         ("cat <<E\n$(a)\nE\n", "cat aSH"),
+        ("cat <<E\n$(a)\nE\nb &", "cat aSH bBH"),
     ] {
         assert_eq!(contexts(source), expected, "{source:?}");
     }

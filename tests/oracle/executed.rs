@@ -2,12 +2,14 @@
 
 use swbox::shell::{Trust, parse};
 
-use super::generator::Generator;
+use super::fragments::DAMAGE;
+use super::generator::{Generator, Random};
 use super::{Budget, matcher, runner, seed};
 
 #[test]
 fn executed() {
     let place = runner::Place::new("executed");
+    let traps = lines();
     let budget = Budget::rounds(250);
     let first = seed();
     let (mut scripts, mut trusted, mut programs, mut misses, mut late) =
@@ -16,7 +18,7 @@ fn executed() {
     while budget.allows(scripts) {
         let seed = first.wrapping_add(scripts as u64);
         scripts += 1;
-        let source = Generator::new(seed).script();
+        let source = script_of(seed, &traps);
         let script = parse(&source);
         if script.trust != Trust::Trusted || script.opaque.is_some() {
             continue;
@@ -49,4 +51,60 @@ fn executed() {
     println!("scripts {scripts}, trusted {trusted}, programs run {programs}, late {late}, misses {misses}");
     assert_eq!(misses, 0);
     assert!(trusted * 2 > scripts, "too few scripts are trusted to say anything");
+}
+
+/// A generated script, or lines of the corpus joined and damaged.
+fn script_of(seed: u64, traps: &[String]) -> String {
+    let mut random = Random::new(!seed);
+    if !random.chance(30) {
+        return Generator::new(seed).script();
+    }
+    let mut text = String::new();
+    for _ in 0..=random.below(2) {
+        text += &traps[random.below(traps.len())];
+        text += random.pick(&["\n", "\n", "; ", " && ", " | ", "\n\n"]);
+    }
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    for _ in 0..random.below(2) {
+        let at = places[random.below(places.len())];
+        text.insert_str(at.min(text.len()), random.pick(DAMAGE));
+    }
+    text
+}
+
+/// Lines with one construct each, and the hidden ones: what bash runs is seen, and what bash accepts is trusted.
+#[test]
+fn executed_lines() {
+    let place = runner::Place::new("lines");
+    let mut wrong = Vec::new();
+    let mut programs = 0;
+    for source in lines() {
+        let script = parse(&source);
+        if script.trust != Trust::Trusted {
+            if runner::accepts(&source) {
+                wrong.push(format!("not trusted: {source:?} {:?}", script.trust));
+            }
+            continue;
+        }
+        let Some(argvs) = runner::executed(&place, &source) else { continue };
+        programs += argvs.len();
+        for argv in argvs {
+            let seen = script.segments.iter().any(|segment| matcher::matches(segment, &argv));
+            if !seen && script.opaque.is_none() {
+                wrong.push(format!("ran {argv:?}: {source:?} {:?}", script.segments));
+            }
+        }
+    }
+    println!("programs run {programs}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(programs > 500);
+}
+
+fn lines() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let traps = std::fs::read_to_string(folder.join("traps.txt")).unwrap();
+    let hidden = std::fs::read_to_string(folder.join("hidden.txt")).unwrap();
+    let hidden = hidden.lines().filter_map(|line| line.split_once('\t')).map(|(_, text)| text);
+    let lines = traps.lines().chain(hidden).filter(|line| !line.is_empty());
+    lines.map(|line| line.replace('⏎', "\n").replace('→', "\t")).collect()
 }

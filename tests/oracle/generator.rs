@@ -1,6 +1,6 @@
 //! Hostile scripts: each program in them is a marker `P1`, `P2`, … that exists nowhere.
 
-use super::fragments::{BODY, DELIMITERS, EXPANSIONS, PREFIXES, REDIRECTS, SEPARATORS, WORDS};
+use super::fragments::{BODY, DAMAGE, DELIMITERS, EXPANSIONS, PREFIXES, REDIRECTS, SEPARATORS, WORDS};
 
 /// A small deterministic generator (splitmix64).
 pub(crate) struct Random(u64);
@@ -61,10 +61,7 @@ impl Generator {
         if self.random.chance(30) {
             let cut: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
             let at = cut[self.random.below(cut.len())];
-            let insert = self.random.pick(&[
-                "\\\n", "\\\n", "\\\n", "\\\n", "\n", " ", "\"", "'", "`", "#", ";", "&", "|", "(", ")", "$",
-                "{", "}", "<", ">", "\\", "!", "=", "\t",
-            ]);
+            let insert = self.random.pick(DAMAGE);
             text.insert_str(at, insert);
         }
         text

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 /// Logs the words of what was not found, one line each, quoted so that a line is a record.
 const PRELUDE: &str = "ulimit -t 2 -f 2048; exec 9>&1 >/dev/null 2>/dev/null </dev/null; \
-    command_not_found_handle() { builtin printf '%s\\n' \"@@RUN ${*@Q}\" >&9; builtin return 0; }\n";
+    command_not_found_handle() { builtin local IFS=' '; builtin printf '%s\\n' \"@@RUN ${*@Q}\" >&9; builtin return 0; }\n";
 
 /// A throw-away directory for one test.
 pub(crate) struct Place(PathBuf);
@@ -46,7 +46,7 @@ fn wrapped(place: &Place, wrapper: &str) -> Command {
         }
         None => Command::new("/bin/bash"),
     };
-    command.env_clear().env("PATH", "/nonexistent").current_dir(place.path());
+    command.env_clear().env("PATH", "/nonexistent").env("HOME", place.path()).current_dir(place.path());
     command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command
 }
@@ -88,6 +88,17 @@ pub(crate) fn executed(place: &Place, script: &str) -> Option<Vec<Vec<String>>> 
     let text = output(place, &wrapper().unwrap_or_default(), PRELUDE, script)?;
     let text = String::from_utf8_lossy(&text);
     Some(text.lines().filter_map(|line| line.strip_prefix("@@RUN ")).map(unquote).collect())
+}
+
+/// Whether bash can parse it; nothing is run.
+pub(crate) fn accepts(source: &str) -> bool {
+    let mut command = Command::new("/bin/bash");
+    command
+        .args(["--norc", "-n", "-c", source])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().unwrap().success()
 }
 
 /// The words of a line that `${*@Q}` wrote.

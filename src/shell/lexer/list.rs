@@ -265,12 +265,16 @@ impl Lexer<'_, '_> {
         let start = self.position();
         self.cursor.advance(1);
         self.cover(Piece::Blank, start);
-        if list.position != Position::Start || list.may_be_empty {
+        let ends = list.position != Position::Start || list.may_be_empty;
+        if ends {
             self.end_pipeline(list, b";");
+        }
+        // the bodies' commands belong to what stands before the newline
+        self.heredoc_bodies();
+        if ends {
             self.next_chain(list);
             list.restart();
         }
-        self.heredoc_bodies();
     }
 
     /// Emits an operator after the present pipeline, which must exist.
