@@ -64,10 +64,9 @@ fn script_of(seed: u64, traps: &[String]) -> String {
         text += &traps[random.below(traps.len())];
         text += random.pick(&["\n", "\n", "; ", " && ", " | ", "\n\n"]);
     }
-    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     for _ in 0..random.below(2) {
-        let at = places[random.below(places.len())];
-        text.insert_str(at.min(text.len()), random.pick(DAMAGE));
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        text.insert_str(places[random.below(places.len())], random.pick(DAMAGE));
     }
     text
 }
