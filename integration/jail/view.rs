@@ -20,6 +20,12 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "loopback is the command's own", needs: "userns", run: loopback },
     Case { name: "kernel settings cannot be written, also by user 0", needs: "userns", run: settings },
     Case { name: "System V IPC is the command's own", needs: "userns", run: ipc },
+    Case {
+        name: "live sockets at the top of the workspace are masked, stale ones are not",
+        needs: "userns",
+        run: sockets,
+    },
+    Case { name: "a file on standard input cannot be emptied through it", needs: "userns", run: input },
     Case { name: "names of a workspace without its contents", needs: "userns", run: names },
     Case { name: "devices, terminals and shared memory are private", needs: "userns", run: devices },
     Case { name: "TMPDIR, HOME and XDG_RUNTIME_DIR exist and can be written", needs: "userns", run: private },
@@ -183,6 +189,53 @@ fn settings() -> Verdict {
             (echo x > $f) && echo wrote $f; done; chmod 777 /dev/null /etc /usr && echo chmod; touch /usr/x /etc/x && echo touch",
     );
     check!(done.out.is_empty(), "{}", done.all());
+    Verdict::Passed
+}
+
+fn sockets() -> Verdict {
+    let place = Place::new();
+    place.repository();
+    for name in ["w/live", "w/.git/fsmonitor--daemon.ipc", "w/stale", "w/deep/live"] {
+        std::fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+    }
+    let listen = |name: &str| std::os::unix::net::UnixListener::bind(place.path(name)).unwrap();
+    let (live, daemon) = (listen("w/live"), listen("w/.git/fsmonitor--daemon.ipc"));
+    drop(listen("w/stale"));
+    let script = "
+import os, socket
+for name in ('live', '.git/fsmonitor--daemon.ipc'):
+    try: socket.socket(socket.AF_UNIX).connect(name); print('reached', name)
+    except OSError as e: print('refused', e.errno)
+os.unlink('stale'); socket.socket(socket.AF_UNIX).bind('stale'); print('replaced')";
+    let twin = std::process::Command::new("python3")
+        .args(["-c", script])
+        .current_dir(place.workspace())
+        .output()
+        .unwrap();
+    check!(twin.stdout.starts_with(b"reached"), "twin: {}", String::from_utf8_lossy(&twin.stderr));
+    drop(twin);
+    std::fs::remove_file(place.path("w/stale")).unwrap();
+    drop(listen("w/stale"));
+    let done = Jail::write(&place.workspace()).launch(&["python3", "-c", script]).unwrap();
+    check!(!done.out.contains("reached") && done.out.contains("replaced"), "{}", done.all());
+    drop((live, daemon));
+    Verdict::Passed
+}
+
+fn input() -> Verdict {
+    let place = Place::new();
+    let file = place.write("input", "precious");
+    let empty = "import os; os.open('/proc/self/fd/0', os.O_RDONLY | os.O_TRUNC)";
+    for right in ["read", "write", "throw"] {
+        let mut command = crate::kit::launcher(right, &place.workspace(), &["python3", "-c", empty]);
+        let status =
+            command.stdin(std::fs::File::open(&file).unwrap()).stderr(std::process::Stdio::null()).status();
+        check!(!status.unwrap().success(), "{right}: it could be opened");
+        check!(std::fs::read(&file).unwrap() == b"precious", "{right}: it was emptied");
+    }
+    let mut cat = crate::kit::launcher("read", &place.workspace(), &["cat"]);
+    let output = cat.stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
+    check!(output.stdout == b"precious", "it can be read");
     Verdict::Passed
 }
 

@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::egress;
 use super::git::{self, Findings, Layout};
@@ -25,6 +25,7 @@ use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
+use super::sockets;
 use super::spread::spread;
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
@@ -97,7 +98,8 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let (streams, output) = capture_pipes(capture).map_err(fatal(Stage::Descriptors, "output pipes"))?;
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
-    let layout = git::survey(plan);
+    let mut layout = git::survey(plan);
+    layout.sockets = sockets::live(plan);
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if !plan.namespaces.pid {
@@ -165,7 +167,19 @@ fn domain(plan: &JailPlan, layout: &Layout, scratch: Option<&Scratch>) -> Landlo
     } else {
         domain.grants.extend(layout.grants());
     }
+    // Its mount is the host's: opened again by its name in /proc, it could be emptied although it is only for reading.
+    domain.handle_truncate |= reads_from_file();
     domain
+}
+
+/// Whether a standard stream is a regular file that is open for reading.
+fn reads_from_file() -> bool {
+    let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
+    [input.as_fd(), output.as_fd(), error.as_fd()].into_iter().any(|stream| {
+        let kind = rustix::fs::fstat(stream).map(|found| FileType::from_raw_mode(found.st_mode));
+        kind == Ok(FileType::RegularFile)
+            && rustix::fs::fcntl_getfl(stream).is_ok_and(|flags| flags & OFlags::ACCMODE == OFlags::RDONLY)
+    })
 }
 
 /// What user 0 cannot do in somebody else's writable workspace: without capabilities it is an ordinary user there. The

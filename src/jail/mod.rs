@@ -25,6 +25,7 @@ pub mod protection;
 mod report;
 mod scratch;
 pub mod seccomp;
+mod sockets;
 mod spread;
 mod watch;
 

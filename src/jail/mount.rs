@@ -138,10 +138,12 @@ impl Root {
             Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
             Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
-            Step::Git { .. } => layout
-                .holds
-                .iter()
-                .try_for_each(|(path, hold)| self.hold(plan, path, *hold).at(Stage::Git, path)),
+            Step::Git { .. } => {
+                for (path, hold) in &layout.holds {
+                    self.hold(plan, path, *hold).at(Stage::Git, path)?;
+                }
+                layout.sockets.iter().try_for_each(|path| self.secret(path).at(Stage::Secret, path))
+            }
             // The survey has put it among what the git step holds.
             Step::Protect { .. } => Ok(()),
             Step::Secret { path } => self.secret(path).at(Stage::Secret, path),

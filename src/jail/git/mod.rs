@@ -36,6 +36,8 @@ pub(super) enum Hold {
 pub(super) struct Layout {
     /// Existing paths and how they are held; parents come before what is below them.
     pub(super) holds: BTreeMap<PathBuf, Hold>,
+    /// Live sockets of the host that are masked.
+    pub(super) sockets: Vec<PathBuf>,
     /// Names that git would obey and that do not exist: none may appear.
     forbidden: Vec<PathBuf>,
     /// Run-later files that do not exist: they are reported when they appear.
