@@ -1,6 +1,7 @@
 //! The escape battery (`integration/escapes/`) with swbox as the wrapper: no probe may escape, and each must escape bare.
 //!
 //! One state runs here; the full cross of states and users is `cargo test --test escapes -- --ignored`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
