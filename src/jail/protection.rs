@@ -98,7 +98,7 @@ pub(super) fn achieved(
         Protection::HostSockets if mounts => (
             Degraded,
             Some(
-                "host-sockets: unix sockets that lie inside the workspace can be connected to (Landlock ABI 9 holds them)",
+                "host-sockets: unix sockets that lie deeper inside the workspace can be connected to (Landlock ABI 9 holds them)",
             ),
         ),
         Protection::HostSockets => {

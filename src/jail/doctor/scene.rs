@@ -46,7 +46,7 @@ impl Scene {
             _ => {}
         }
         fs::DirBuilder::new().mode(0o700).create(root)?;
-        for directory in ["workspace/.git/hooks", "visible", "hidden"] {
+        for directory in ["workspace/.git/hooks", "workspace/deep", "visible", "hidden"] {
             fs::create_dir_all(root.join(directory))?;
         }
         for file in [
@@ -62,7 +62,7 @@ impl Scene {
         let inheritable = File::open(root.join("hidden/file"))?;
         rustix::io::fcntl_setfd(&inheritable, FdFlags::empty())?;
         let mut sockets = Vec::new();
-        for socket in ["hidden/socket", "workspace/socket"] {
+        for socket in ["hidden/socket", "workspace/deep/socket"] {
             sockets.push(UnixListener::bind(root.join(socket))?);
         }
         use std::os::linux::net::SocketAddrExt;

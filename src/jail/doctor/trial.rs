@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
         HostSockets,
         Writing,
         "connect to a unix socket of the host in the workspace",
-        &["connect-unix", "/workspace/socket"],
+        &["connect-unix", "/workspace/deep/socket"],
     ),
     fails(Processes, Testing, "signal a process of the host", &["signal", "{pid}"]),
     fails(Processes, Reading, "see a process of the host", &["see", "{pid}", "{own}"]),
