@@ -74,7 +74,8 @@ pub fn parse(source: &str) -> Script {
         };
     }
     let reading = lexer::read(source);
-    let problem = trust::r7_r8_lexer_content(&reading)
+    let problem = trust::r7_lexer_content(&reading)
+        .or_else(|| trust::r8_every_byte_booked(&reading))
         .or_else(|| trust::r6_no_reserved_verb(&reading, source.as_bytes()))
         .or_else(|| structure_problem(&reading));
     let segments = assemble::segments(&reading, source);

@@ -104,6 +104,8 @@ pub(super) struct Reading {
     /// The texts of `${…}` forms that are more than a name.
     pub(super) parameters: Vec<(Slice, Span)>,
     pub(super) problems: Vec<Problem>,
+    /// Where a byte was booked twice or not at all.
+    pub(super) unbooked: Option<usize>,
     /// Words counted so far.
     pub(super) words: usize,
     /// Bytes read ahead so far.

@@ -462,3 +462,19 @@ fn spans_point_at_the_source() {
         script.segments.iter().find(|segment| segment.argv.iter().any(|arg| arg.span.of(source) == "z"));
     assert!(inner.is_some(), "{script:#?}");
 }
+
+/// R8 holds by itself, not only where nothing else is wrong.
+#[test]
+fn every_byte_is_booked() {
+    let traps = include_str!("../../tests/corpus/traps.txt").lines();
+    let hidden =
+        include_str!("../../tests/corpus/hidden.txt").lines().filter_map(|line| line.split_once('\t'));
+    for line in traps.chain(hidden.map(|(_, text)| text)) {
+        let source = line.replace('⏎', "\n").replace('→', "\t");
+        // and each of its beginnings, most of them invalid
+        for (end, _) in source.char_indices().chain([(source.len(), ' ')]) {
+            let reading = lexer::read(&source[..end]);
+            assert_eq!(reading.unbooked, None, "{:?}", &source[..end]);
+        }
+    }
+}

@@ -63,7 +63,7 @@ fn r1_no_error(tree: &Structure) -> Option<(&'static str, usize)> {
     tree.error.map(|at| ("syntax_error", at))
 }
 
-/// R2: only kinds of node that are understood. `declare x` unless flattened
+/// R2: only kinds of node that are understood. `declare x`, were it not `www www` in the skeleton
 fn r2_known_kinds(tree: &Structure) -> Option<(&'static str, usize)> {
     tree.unknown_kind.map(|at| ("unknown_syntax", at))
 }
@@ -110,9 +110,15 @@ pub(super) fn r6_no_reserved_verb(reading: &Reading, source: &[u8]) -> Option<Pr
     })
 }
 
-/// R7 and R8: the lexer found nothing wrong and booked every byte. `echo 'a`
-pub(super) fn r7_r8_lexer_content(reading: &Reading) -> Option<Problem> {
+/// R7: the lexer found nothing wrong. `echo 'a`
+pub(super) fn r7_lexer_content(reading: &Reading) -> Option<Problem> {
     reading.problems.first().cloned()
+}
+
+/// R8: every byte is booked as exactly one of word, redirect, heredoc, comment, operator, blank. No line is known that
+/// breaks it: it is the lexer's check of itself.
+pub(super) fn r8_every_byte_booked(reading: &Reading) -> Option<Problem> {
+    reading.unbooked.map(|at| Problem::new("coverage", at))
 }
 
 /// One plain sentence for a problem's code.

@@ -212,7 +212,7 @@ impl Lexer<'_, '_> {
             self.heredoc_bodies();
         }
         if self.position() != self.covered + usize::from(closed) {
-            self.problem("coverage");
+            self.unbooked();
         }
     }
 

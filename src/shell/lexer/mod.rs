@@ -118,6 +118,11 @@ impl<'t> Lexer<'t, '_> {
         self.reading.problem(code, at);
     }
 
+    fn unbooked(&mut self) {
+        let at = self.source_offset(self.cursor.position);
+        self.reading.unbooked.get_or_insert(at);
+    }
+
     /// A limit was passed: end everything.
     fn stop(&mut self, code: &'static str) {
         self.problem(code);
@@ -157,7 +162,7 @@ impl<'t> Lexer<'t, '_> {
             Piece::Blank => bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\\')),
         };
         if start != self.covered || !plausible {
-            self.problem("coverage");
+            self.unbooked();
         }
         self.covered = end;
     }
