@@ -3,14 +3,6 @@
 //! Each host is made around the program: a filter as strict containers have it, a kernel without Landlock, an outer
 //! Landlock domain, a listener in the chain, a real container. `swbox doctor` then tries every protection there.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests"
-)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
