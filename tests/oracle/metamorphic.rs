@@ -115,6 +115,8 @@ proptest! {
         };
         // a value that is known outside may be unknown in a branch
         prop_assume!(!source.contains('=') || style == 8);
+        // bash joins continued lines of an unquoted heredoc before it reads quotes, so the words themselves change
+        prop_assume!(style != 9 || !source.contains("\\\n"));
         contains(&script, &wrapped)?;
     }
 }
