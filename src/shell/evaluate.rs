@@ -8,7 +8,7 @@ use super::ansi::ansi;
 use super::brace::{self, Part};
 use super::cursor::{is_name, is_name_byte};
 use super::fields::{Builder, Mode};
-use super::reading::{RawWord, Reading};
+use super::reading::{RawWord, Reading, Slice};
 use super::variables::{Lookup, Variables};
 use super::word::{Arg, Piece, Value};
 
@@ -282,7 +282,7 @@ impl<'a> Evaluator<'a> {
             let inner = text.get(at + 2..close.saturating_sub(1)).unwrap_or(&[]);
             match text.get(at + 1) {
                 Some(b'{') => self.parameter(inner, quoted, builder),
-                Some(b'(') if inner.starts_with(b"(") && inner.ends_with(b")") => builder.unknown(false),
+                Some(b'(') if self.is_arithmetic(word, at) => builder.unknown(false),
                 Some(b'[') => builder.unknown(false),
                 _ => builder.unknown(!quoted),
             }
@@ -333,9 +333,16 @@ impl<'a> Evaluator<'a> {
             }
             _ => {
                 builder.known("$");
+                builder.lone_dollar |= !quoted;
                 at + 1
             }
         }
+    }
+
+    /// Whether the `$((` at `at` is arithmetic: `$((a) | (b))` is none.
+    fn is_arithmetic(&self, word: &RawWord, at: usize) -> bool {
+        let starts = |slice: &Slice| slice.text == word.slice.text && slice.start == at + 3;
+        self.reading.arithmetic.iter().any(|(slice, _)| starts(slice))
     }
 
     /// `${…}`.
@@ -440,13 +447,31 @@ fn character_end(text: &[u8], at: usize, end: usize) -> usize {
     stop.min(end)
 }
 
+/// Where the bracket that closes a pattern stands: not the first character, nor inside `[:class:]`.
+fn bracket_end(inside: &[u8]) -> Option<usize> {
+    let mut at = usize::from(matches!(inside.first(), Some(b'!' | b'^')));
+    at += usize::from(inside.get(at) == Some(&b']'));
+    loop {
+        match inside.get(at)? {
+            b']' => return Some(at),
+            b'[' if matches!(inside.get(at + 1), Some(b':' | b'.' | b'=')) => {
+                let mark = *inside.get(at + 1)?;
+                let rest = inside.get(at + 2..)?;
+                let end = rest.windows(2).position(|pair| pair == [mark, b']']);
+                at += end.map_or(1, |end| end + 4);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
 /// `[…]` as a pattern, if it is closed.
 fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
     /// Longer brackets are not looked at: nothing is claimed of them.
     const FAR: usize = 256;
     let rest = text.get(at + 1..end).unwrap_or(&[]);
     let near = rest.get(..FAR.min(rest.len())).unwrap_or(rest);
-    let Some(close) = near.iter().position(|byte| *byte == b']') else {
+    let Some(close) = bracket_end(near) else {
         if near.len() < rest.len() {
             builder.glob(b"[");
         } else {
@@ -455,7 +480,7 @@ fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
         return at + 1;
     };
     let inside = rest.get(..close).unwrap_or(&[]);
-    if inside.iter().any(|byte| is_special(*byte)) {
+    if inside.iter().any(|byte| is_special(*byte) && *byte != b'[') {
         builder.glob(b"[");
         return at + 1;
     }

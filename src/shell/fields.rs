@@ -24,6 +24,8 @@ pub(super) struct Builder {
     present: bool,
     /// Something unquoted and unknown may have vanished.
     any_field: bool,
+    /// A `$` that begins no expansion stands in the word: bash then may split nothing.
+    pub(super) lone_dollar: bool,
 }
 
 impl Builder {
@@ -35,6 +37,7 @@ impl Builder {
             pieces: Vec::new(),
             present: false,
             any_field: false,
+            lone_dollar: false,
         }
     }
 
@@ -109,6 +112,9 @@ impl Builder {
     }
 
     pub(super) fn finish(mut self) -> Vec<Value> {
+        if self.lone_dollar && self.any_field {
+            return vec![Value::Unknown { splits: true }];
+        }
         if self.present || !self.any_field && self.fields.is_empty() {
             let value = value_of(std::mem::take(&mut self.pieces));
             self.fields.push(value);

@@ -225,6 +225,9 @@ fn rules_refuse() {
         ("echo \"${x:-\"`rm \\\"x\\\"`\"}\"", "quote_in_parameter"),
         ("echo \"${x:-`rm \\\"x\\\"`}\"", "quote_in_parameter"),
         ("echo \"${x:-'\"'}\"", "quote_in_parameter"),
+        ("P $>((1 << 2))||Q\nrm x\n", "nested_parenthesis"),
+        ("P <((Q << E) )\nrm x\nE\n", "nested_parenthesis"),
+        ("P $((Q << E) )\nrm x\nE\n", "nested_parenthesis"),
         ("ls \r", "control_character"),
         ("r\u{200b}m", "odd_character"),
     ] {
@@ -386,6 +389,7 @@ fn constants_hold_only_in_straight_line_code() {
         ("x=rm\ny=$x; ${y} a", "rm a"),
         ("rm${IFS}-rf$IFS/", "rm -rf /"),
         ("rm${IFS%??}a", "rm a"),
+        ("rm a$IFS$x$", "rm ?"),
         ("x=; rm $x a", "rm a"),
         ("x=a; for i in 1; do rm $x; done", "rm a"),
         ("x=a; x=b; rm $x", "rm b"),

@@ -107,6 +107,7 @@ impl Lexer<'_, '_> {
         let outer_here = self.here;
         let outer_pending = std::mem::take(&mut self.pending);
         let outer_patterns = std::mem::replace(&mut self.patterns, false);
+        let matched = self.matched_text();
         self.capture += 1;
         self.nested(|lexer| {
             lexer.list(Some(b')'), context);
@@ -117,11 +118,28 @@ impl Lexer<'_, '_> {
         if !left_open.is_empty() && !self.pending.is_empty() {
             self.problem("heredoc_order");
         }
+        if matched.is_some_and(|end| end != Some(self.position()) || !left_open.is_empty()) {
+            self.problem("nested_parenthesis");
+        }
         self.pending.extend(left_open);
         self.covered = outer_covered;
         self.here = outer_here;
         self.patterns = outer_patterns;
         self.out().close(index, opener.len());
+    }
+
+    /// Where a substitution ends that begins with `((` although it is no arithmetic; none for others.
+    ///
+    /// bash takes such a one as text up to the matching parenthesis and reads commands in it only when it runs: a
+    /// heredoc in it has no body outside, and `case` patterns and comments do not count.
+    fn matched_text(&mut self) -> Option<Option<usize>> {
+        if self.peek(0) != b'(' {
+            return None;
+        }
+        let mut cursor = self.cursor;
+        let end = closing_parenthesis(&mut cursor);
+        self.looked_ahead(cursor.position);
+        Some(end.map(|end| end + 1))
     }
 
     fn inner_context(&self, kind: Substitution) -> Context {
@@ -179,7 +197,7 @@ impl Lexer<'_, '_> {
     pub(super) fn arithmetic_end(&mut self, ahead: usize) -> Option<usize> {
         let mut cursor = self.cursor;
         cursor.advance(ahead);
-        let end = matching_parenthesis(&mut cursor);
+        let end = closing_parenthesis(&mut cursor).filter(|_| cursor.peek(1) == b')');
         self.looked_ahead(cursor.position);
         end
     }
@@ -295,15 +313,15 @@ impl Lexer<'_, '_> {
     }
 }
 
-/// The position of the `)` that closes what is open at the cursor, when another one follows.
-fn matching_parenthesis(cursor: &mut Cursor<'_>) -> Option<usize> {
+/// The position of the `)` that closes what is open at the cursor.
+fn closing_parenthesis(cursor: &mut Cursor<'_>) -> Option<usize> {
     let mut open = 0_usize;
     while !cursor.at_end() {
         match cursor.peek(0) {
             b'(' => open += 1,
             b')' if open == 0 => {
                 cursor.splice();
-                return (cursor.peek(1) == b')').then_some(cursor.position);
+                return Some(cursor.position);
             }
             b')' => open -= 1,
             b'\\' => {
