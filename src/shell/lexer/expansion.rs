@@ -60,7 +60,13 @@ impl Lexer<'_, '_> {
                 self.cursor.advance(1);
                 self.double_quoted();
             }
-            b'$' | b'#' | b'!' | b'?' | b'*' | b'@' | b'-' | b'0'..=b'9' => self.cursor.advance(2),
+            b'$' | b'#' | b'!' | b'?' | b'*' | b'@' | b'-' | b'0'..=b'9' => {
+                if self.peek(1) == b'$' && matches!(self.peek(2), b'{' | b'(' | b'[') {
+                    // bash parses `$$` and a brace, and expands `$` and `${`: `"$${x-"${y-'$(cmd)'}"}"` runs it
+                    self.problem("dollar_dollar");
+                }
+                self.cursor.advance(2);
+            }
             byte if is_name_byte(byte) => {
                 self.cursor.advance(1);
                 while is_name_byte(self.peek(0)) {
