@@ -20,7 +20,8 @@ fn executed() {
         scripts += 1;
         let source = script_of(seed, &traps);
         let script = parse(&source);
-        if script.trust != Trust::Trusted || script.opaque.is_some() {
+        // what `eval` runs is for classification to unwrap
+        if script.trust != Trust::Trusted || script.opaque.is_some() || source.contains("eval") {
             continue;
         }
         trusted += 1;
