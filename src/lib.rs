@@ -14,5 +14,6 @@ pub mod profile;
 pub mod proxy;
 pub mod service;
 pub mod shell;
+pub mod store;
 pub mod sys;
 pub mod workflow;

@@ -1,0 +1,447 @@
+//! The store in SQLite: one file in write-ahead mode, a lock file in front of every write.
+//!
+//! Danger: SQLite's own wait is unfair and, for a transaction that reads before it writes, no wait at all: without the
+//! lock 19 of 20 writers fail at once. The lock is released by hand, for a child of this process would keep it.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::chain::{Hash, link};
+use super::error::StoreError;
+use super::record::{Entry, Parked, Pin, Running, SessionRow};
+use super::{Durability, Store, Transaction, schema};
+
+/// The database below the state directory.
+const FILE: &str = "sessions.db";
+
+/// The lock beside it.
+const LOCK: &str = "sessions.lock";
+
+/// How long SQLite itself waits: only for another process that opens or closes the file, since writers queue at the lock.
+const BUSY: Duration = Duration::from_secs(20);
+
+const SESSION: &str = "id, workspace, workflow, created, touched, over, state, position, head, body, place";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Sqlite {
+    connection: Connection,
+    lock: File,
+    durability: Option<Durability>,
+}
+
+impl Sqlite {
+    /// Opens the store below a state directory, and makes it where there is none.
+    ///
+    /// # Errors
+    /// A directory that cannot be made or written, a file that is no store or a later version's.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .map_err(StoreError::unavailable(directory))?;
+        let open = |name: &str| {
+            let path = directory.join(name);
+            // SQLite gives its other files the mode of this one.
+            let options = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(&path);
+            options.map_err(StoreError::unavailable(&path))
+        };
+        let lock = open(LOCK)?;
+        let path = directory.join(FILE);
+        if path.symlink_metadata().is_err() {
+            drop(open(FILE)?);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        let mut store = Self { connection, lock, durability: None };
+        if !schema::is_current(&store.connection)? {
+            let _held = Held::take(&store.lock, directory)?;
+            schema::migrate(&mut store.connection)?;
+        }
+        Ok(store)
+    }
+
+    /// Opens the store if there is one.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn existing(directory: &Path) -> Result<Option<Self>, StoreError> {
+        if directory.join(FILE).symlink_metadata().is_ok() {
+            Self::open(directory).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+/// The lock while it is held.
+#[derive(Debug)]
+struct Held<'a>(&'a File);
+
+impl<'a> Held<'a> {
+    fn take(lock: &'a File, directory: &Path) -> Result<Self, StoreError> {
+        lock.lock().map_err(StoreError::unavailable(directory))?;
+        Ok(Self(lock))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Closing would do where no child has the descriptor as well.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Store for Sqlite {
+    fn begin(&mut self, durability: Durability) -> Result<Box<dyn Transaction + '_>, StoreError> {
+        if self.durability != Some(durability) {
+            let level = match durability {
+                Durability::Process => "PRAGMA synchronous = NORMAL",
+                Durability::Machine => "PRAGMA synchronous = FULL",
+            };
+            self.connection.execute_batch(level)?;
+            self.durability = Some(durability);
+        }
+        let held = Held::take(&self.lock, Path::new(LOCK))?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Box::new(Write { connection: &self.connection, open: true, _held: held }))
+    }
+
+    fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
+        session(&self.connection, id)
+    }
+
+    fn sessions(&self, workspace: Option<&Path>) -> Result<Vec<SessionRow>, StoreError> {
+        match workspace {
+            Some(workspace) => rows(
+                &self.connection,
+                &format!("SELECT {SESSION} FROM sessions WHERE workspace = ?1 ORDER BY touched DESC, id"),
+                params![workspace.as_os_str().as_bytes()],
+                session_row,
+            ),
+            None => rows(
+                &self.connection,
+                &format!("SELECT {SESSION} FROM sessions ORDER BY touched DESC, id"),
+                [],
+                session_row,
+            ),
+        }
+    }
+
+    fn journal(&self, session: &str, after: u64) -> Result<Vec<Entry>, StoreError> {
+        rows(
+            &self.connection,
+            "SELECT position, at, kind, body, hash FROM journal WHERE session = ?1 AND position > ?2 ORDER BY position",
+            params![session, signed(after)],
+            |row| {
+                Ok(Entry {
+                    position: unsigned(row.get(0)?),
+                    at: unsigned(row.get(1)?),
+                    kind: row.get(2)?,
+                    body: row.get(3)?,
+                    hash: Hash(row.get(4)?),
+                })
+            },
+        )
+    }
+
+    fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
+        rows(
+            &self.connection,
+            "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 AND kind = ?2 ORDER BY name",
+            params![session, kind],
+            |row| Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? }),
+        )
+    }
+
+    fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
+        bound(&self.connection, harness, key)
+    }
+
+    fn parked(&self, id: &str) -> Result<Option<Parked>, StoreError> {
+        parked(&self.connection, id)
+    }
+
+    fn parked_in(&self, session: &str) -> Result<Vec<Parked>, StoreError> {
+        parked_in(&self.connection, session)
+    }
+}
+
+/// A write that has begun.
+struct Write<'a> {
+    connection: &'a Connection,
+    open: bool,
+    _held: Held<'a>,
+}
+
+impl Write<'_> {
+    fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<usize, StoreError> {
+        Ok(self.connection.prepare_cached(sql)?.execute(values)?)
+    }
+}
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // What cannot be rolled back now is rolled back when the file is closed.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+impl Transaction for Write<'_> {
+    fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
+        session(self.connection, id)
+    }
+
+    fn live(&self, workspace: &Path) -> Result<Vec<SessionRow>, StoreError> {
+        rows(
+            self.connection,
+            &format!(
+                "SELECT {SESSION} FROM sessions WHERE workspace = ?1 AND over = 0 ORDER BY touched DESC, id"
+            ),
+            params![workspace.as_os_str().as_bytes()],
+            session_row,
+        )
+    }
+
+    fn running(&self, session: &str) -> Result<Vec<Running>, StoreError> {
+        rows(
+            self.connection,
+            "SELECT session, position, pid, born, body FROM running WHERE session = ?1 ORDER BY position",
+            params![session],
+            |row| {
+                Ok(Running {
+                    session: row.get(0)?,
+                    position: unsigned(row.get(1)?),
+                    pid: row.get(2)?,
+                    born: unsigned(row.get(3)?),
+                    body: row.get(4)?,
+                })
+            },
+        )
+    }
+
+    fn create(&mut self, row: &SessionRow) -> Result<(), StoreError> {
+        self.run(
+            &format!("INSERT INTO sessions ({SESSION}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10)"),
+            params![
+                row.id,
+                row.workspace.as_os_str().as_bytes(),
+                row.workflow,
+                signed(row.created),
+                signed(row.touched),
+                row.over,
+                row.state,
+                Hash::default().0,
+                row.body,
+                row.place
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn update(&mut self, row: &SessionRow) -> Result<(), StoreError> {
+        self.run(
+            "UPDATE sessions SET workflow = ?2, over = ?3, state = ?4, body = ?5, place = ?6 WHERE id = ?1",
+            params![row.id, row.workflow, row.over, row.state, row.body, row.place],
+        )?;
+        Ok(())
+    }
+
+    fn append(&mut self, row: &mut SessionRow, at: u64, kind: &str, body: &Value) -> Result<(), StoreError> {
+        let (position, body) = (row.position + 1, body.to_string());
+        let hash = link(&row.head, &row.id, position, at, kind, &body);
+        self.run(
+            "INSERT INTO journal (session, position, at, kind, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![row.id, signed(position), signed(at), kind, body, hash.0],
+        )?;
+        self.run(
+            "UPDATE sessions SET position = ?2, head = ?3, touched = ?4 WHERE id = ?1",
+            params![row.id, signed(position), hash.0, signed(at)],
+        )?;
+        (row.position, row.head, row.touched) = (position, hash, at);
+        Ok(())
+    }
+
+    fn started(&mut self, running: &Running) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO running (session, position, pid, born, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                running.session,
+                signed(running.position),
+                running.pid,
+                signed(running.born),
+                running.body
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn ended(&mut self, session: &str, position: u64) -> Result<bool, StoreError> {
+        let gone = self.run(
+            "DELETE FROM running WHERE session = ?1 AND position = ?2",
+            params![session, signed(position)],
+        )?;
+        Ok(gone > 0)
+    }
+
+    fn pin(&mut self, session: &str, pin: &Pin) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO pins (session, kind, name, origin, bytes) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![session, pin.kind, pin.name, pin.origin, pin.bytes],
+        )?;
+        Ok(())
+    }
+
+    fn unpin(&mut self, session: &str, kind: &str) -> Result<(), StoreError> {
+        self.run("DELETE FROM pins WHERE session = ?1 AND kind = ?2", params![session, kind])?;
+        Ok(())
+    }
+
+    fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
+        bound(self.connection, harness, key)
+    }
+
+    fn bind(&mut self, harness: &str, key: &str, session: &str) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO bindings (harness, key, session) VALUES (?1, ?2, ?3)
+             ON CONFLICT (harness, key) DO UPDATE SET session = excluded.session",
+            params![harness, key, session],
+        )?;
+        Ok(())
+    }
+
+    fn parked(&self, id: &str) -> Result<Option<Parked>, StoreError> {
+        parked(self.connection, id)
+    }
+
+    fn parked_in(&self, session: &str) -> Result<Vec<Parked>, StoreError> {
+        parked_in(self.connection, session)
+    }
+
+    fn park(&mut self, parked: &Parked) -> Result<(), StoreError> {
+        self.run(
+            "INSERT INTO parked (id, session, position, created, expires, status, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                parked.id,
+                parked.session,
+                signed(parked.position),
+                signed(parked.created),
+                signed(parked.expires),
+                parked.status,
+                parked.body
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn settle(&mut self, id: &str, status: &str) -> Result<(), StoreError> {
+        self.run("UPDATE parked SET status = ?2 WHERE id = ?1", params![id, status])?;
+        Ok(())
+    }
+
+    fn remove(&mut self, session: &str) -> Result<(), StoreError> {
+        for table in ["journal", "running", "pins", "bindings", "parked"] {
+            self.run(&format!("DELETE FROM {table} WHERE session = ?1"), params![session])?;
+        }
+        self.run("DELETE FROM sessions WHERE id = ?1", params![session])?;
+        Ok(())
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.open = false;
+        Ok(())
+    }
+}
+
+fn session(connection: &Connection, id: &str) -> Result<Option<SessionRow>, StoreError> {
+    let mut found = connection.prepare_cached(&format!("SELECT {SESSION} FROM sessions WHERE id = ?1"))?;
+    Ok(found.query_row(params![id], session_row).optional()?)
+}
+
+fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: row.get(0)?,
+        workspace: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
+        workflow: row.get(2)?,
+        created: unsigned(row.get(3)?),
+        touched: unsigned(row.get(4)?),
+        over: row.get(5)?,
+        state: row.get(6)?,
+        position: unsigned(row.get(7)?),
+        head: Hash(row.get(8)?),
+        body: row.get(9)?,
+        place: row.get(10)?,
+    })
+}
+
+fn bound(connection: &Connection, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
+    let mut found =
+        connection.prepare_cached("SELECT session FROM bindings WHERE harness = ?1 AND key = ?2")?;
+    Ok(found.query_row(params![harness, key], |row| row.get(0)).optional()?)
+}
+
+const PARKED: &str = "id, session, position, created, expires, status, body";
+
+fn parked(connection: &Connection, id: &str) -> Result<Option<Parked>, StoreError> {
+    let mut found = connection.prepare_cached(&format!("SELECT {PARKED} FROM parked WHERE id = ?1"))?;
+    Ok(found.query_row(params![id], parked_row).optional()?)
+}
+
+fn parked_in(connection: &Connection, session: &str) -> Result<Vec<Parked>, StoreError> {
+    rows(
+        connection,
+        &format!("SELECT {PARKED} FROM parked WHERE session = ?1 ORDER BY created, id"),
+        params![session],
+        parked_row,
+    )
+}
+
+fn parked_row(row: &Row<'_>) -> rusqlite::Result<Parked> {
+    Ok(Parked {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        position: unsigned(row.get(2)?),
+        created: unsigned(row.get(3)?),
+        expires: unsigned(row.get(4)?),
+        status: row.get(5)?,
+        body: row.get(6)?,
+    })
+}
+
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_map(values, read)?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// SQLite's integers are signed; times and positions stay far below the sign.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or_default()
+}
