@@ -60,6 +60,8 @@ pub(super) enum Command {
     /// Look at workflows.
     #[command(subcommand)]
     Workflow(WorkflowCommand),
+    /// For a person: accept the workflow or profile that a workspace brings, by its content.
+    Trust(TrustArgs),
 }
 
 /// Which law applies, and where.
@@ -204,6 +206,26 @@ pub(super) struct AuditArgs {
     /// How many commands of each group are shown.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(super) examples: usize,
+}
+
+/// `swbox trust`.
+#[derive(Debug, Args)]
+pub(super) struct TrustArgs {
+    /// The file; all that the workspace brings where it is absent.
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// Take the acceptance back.
+    #[arg(long, requires = "file")]
+    pub(super) forget: bool,
+    /// Only say how the files stand; exit 1 where one is not accepted.
+    #[arg(long, conflicts_with = "forget")]
+    pub(super) list: bool,
+    /// The workspace. Default: the repository around the current directory, else that directory.
+    #[arg(long, value_name = "DIR")]
+    pub(super) workspace: Option<PathBuf>,
+    /// Accept the home directory as the workspace.
+    #[arg(long)]
+    pub(super) allow_home: bool,
 }
 
 /// `swbox workflow`.

@@ -7,7 +7,7 @@ pub enum Code {}
 impl Code {
     /// Everything went well; `check`: allow; `workflow validate`: no problem.
     pub const OK: u8 = 0;
-    /// `workflow validate`: problems found; `doctor`: a strict protection cannot be had.
+    /// `workflow validate`: problems found; `doctor`: a strict protection cannot be had; `trust`: a file is not accepted.
     pub const PROBLEMS: u8 = 1;
     /// The command line of swbox itself cannot be understood.
     pub const USAGE: u8 = 2;
@@ -32,8 +32,8 @@ pub const TABLE: &[(&str, &str, &str)] = &[
     ("0", "all", "done; `check`: allow; `exec`, `bash`: the command's own success"),
     (
         "1",
-        "workflow validate, doctor, audit",
-        "problems found; a strict protection cannot be had; a command would be refused",
+        "workflow validate, doctor, audit, trust",
+        "problems found; a strict protection cannot be had; a command would be refused; a file is not accepted",
     ),
     ("2", "all but exec and bash", "swbox's own command line cannot be understood"),
     ("10", "check", "prompt: a person must say yes first"),

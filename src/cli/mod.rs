@@ -14,6 +14,7 @@ mod output;
 mod refusal;
 mod shell;
 mod show;
+mod trust;
 mod workflow;
 
 use std::ffi::{OsStr, OsString};
@@ -73,6 +74,7 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::Doctor(args) => doctor::doctor(&args, color),
         Command::Audit(args) => audit::audit(args, color),
         Command::Workflow(command) => workflow::workflow(command, color),
+        Command::Trust(args) => trust::trust(&args, color),
     }
 }
 

@@ -46,6 +46,19 @@ impl Anchors<'_> {
     }
 }
 
+impl std::fmt::Display for Place {
+    /// As it is written in a profile.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.rest.is_empty() { "" } else { "/" };
+        match &self.root {
+            Root::Filesystem => write!(f, "/{}", self.rest),
+            Root::Home => write!(f, "~{slash}{}", self.rest),
+            Root::Workspace => write!(f, "./{}", self.rest),
+            Root::Variable { name, otherwise } => write!(f, "${{{name}:-{otherwise}}}{slash}{}", self.rest),
+        }
+    }
+}
+
 impl Place {
     /// Reads a place as written in a profile.
     ///

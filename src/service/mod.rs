@@ -4,10 +4,14 @@
 //! end the run; no step falls back to a laxer law, profile or jail.
 
 pub mod audit;
+mod clock;
 pub mod doctor;
 pub mod explain;
 mod fault;
+mod harnesses;
 mod host;
+mod own_files;
+mod person;
 mod profiles;
 mod reading;
 pub mod report;
@@ -15,6 +19,7 @@ pub mod request;
 mod run;
 mod setting;
 mod suggest;
+mod trust;
 mod workflow;
 mod workflows;
 mod workspace;
@@ -25,10 +30,12 @@ pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
 pub use fault::end_on_panic;
+pub use person::Terminal;
 pub use report::{Judgement, LawShown, Report};
 pub use request::{Command, Law, Run};
 pub use run::{run, run_unjudged};
 pub use setting::{Reader, check};
+pub use trust::{Candidate, Standing, accept_file, candidates, forget_file};
 pub use workflow::{
     Listed, Shown, Validated, draw_workflow, list_workflows, show_workflow, validate_workflow,
 };

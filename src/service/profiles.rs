@@ -25,6 +25,33 @@ pub(super) struct Chosen {
     pub(super) names: Vec<String>,
 }
 
+impl Chosen {
+    /// With the workspace's own profile after all others.
+    ///
+    /// # Errors
+    /// A profile that it extends and that cannot be read.
+    pub(super) fn and(mut self, own: Option<(PathBuf, Profile)>) -> Result<Self, Diagnostic> {
+        let Some((path, profile)) = own else { return Ok(self) };
+        for parent in &profile.extends {
+            // Only what comes with swbox: an accepted text must not change its meaning by another file.
+            let builtin = builtin::find(parent).ok_or_else(|| {
+                Diagnostic::new(
+                    "profile_unknown",
+                    format!("a workspace's profile extends built-in ones only, not `{parent}`"),
+                )
+                .file(&path)
+            })?;
+            if !self.names.contains(parent) {
+                self.names.push(parent.clone());
+                self.profile.extend(builtin.profile()?);
+            }
+        }
+        self.names.push(path.to_string_lossy().into_owned());
+        self.profile.extend(profile);
+        Ok(self)
+    }
+}
+
 /// Reads the base and whatever is named, or what the workspace's files call for.
 ///
 /// # Errors

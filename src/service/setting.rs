@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::host;
+use super::own_files;
 use super::profiles;
 use super::reading;
 use super::report::{Judgement, LawShown};
@@ -37,8 +38,8 @@ impl Setting {
     pub(super) fn new(law: &Law) -> Result<Self, Diagnostic> {
         let facts = host::facts()?;
         let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
-        workspace::check_files(&place.workspace, law.workflow.is_some(), !law.profiles.is_empty())?;
-        let workflow = workflows::choose(law.workflow.as_deref())?;
+        let own = own_files::accepted(&facts, &place.workspace, law)?;
+        let workflow = workflows::choose(law.workflow.as_deref(), own.workflow)?;
         let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
         let of_state = workflow
             .loaded
@@ -46,7 +47,7 @@ impl Setting {
             .states
             .get(state.as_str())
             .and_then(|state| state.jail.profile.as_deref());
-        let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?;
+        let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?.and(own.profile)?;
         Ok(Self { facts, place, workflow, state, chosen })
     }
 

@@ -82,7 +82,7 @@ pub fn list_workflows() -> Vec<Listed> {
 /// One that cannot be found or loaded.
 pub fn show_workflow(name: &OsStr) -> Result<Shown, Diagnostic> {
     let source = workflows::find(Some(name))?;
-    let chosen = workflows::choose(Some(name))?;
+    let chosen = workflows::choose(Some(name), None)?;
     let machine = &chosen.loaded.machine;
     let states = machine.states.iter().map(|(name, state)| StateRow {
         name: name.clone(),
@@ -113,7 +113,7 @@ pub fn show_workflow(name: &OsStr) -> Result<Shown, Diagnostic> {
 /// # Errors
 /// One that cannot be found or loaded; a state that it does not have.
 pub fn draw_workflow(name: &OsStr, state: Option<&str>, as_dot: bool) -> Result<String, Diagnostic> {
-    let chosen = workflows::choose(Some(name))?;
+    let chosen = workflows::choose(Some(name), None)?;
     let machine = &chosen.loaded.machine;
     if let Some(state) = state {
         setting::state_of(machine, Some(state))?;

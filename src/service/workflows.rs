@@ -31,6 +31,12 @@ impl Source {
     pub(super) fn origin(&self) -> String {
         self.file.as_ref().map_or_else(|| BUILTIN.to_owned(), |file| file.to_string_lossy().into_owned())
     }
+
+    /// Loads it.
+    pub(super) fn load(&self) -> Result<Chosen, Diagnostic> {
+        let loaded = load(&self.bytes).map_err(|problems| first(problems, self.file.as_deref()))?;
+        Ok(Chosen { loaded, origin: self.origin() })
+    }
 }
 
 /// A loaded workflow.
@@ -63,18 +69,19 @@ pub(super) fn find(named: Option<&OsStr>) -> Result<Source, Diagnostic> {
     )))
 }
 
-/// Finds and loads a workflow.
+/// Finds and loads a workflow: the named one, else the workspace's own, else the default.
 ///
 /// # Errors
 /// As for [`find`], and everything that prevents loading; the first problem, with the number of the others.
-pub(super) fn choose(named: Option<&OsStr>) -> Result<Chosen, Diagnostic> {
+pub(super) fn choose(named: Option<&OsStr>, own: Option<Source>) -> Result<Chosen, Diagnostic> {
+    if let Some(own) = own.filter(|_| named.is_none()) {
+        return own.load();
+    }
     if let Some(known) = named.unwrap_or(OsStr::new(DEFAULT)).to_str().and_then(builtin) {
         let loaded = known.load().map_err(|problems| first(problems, None))?;
         return Ok(Chosen { loaded, origin: BUILTIN.to_owned() });
     }
-    let source = find(named)?;
-    let loaded = load(&source.bytes).map_err(|problems| first(problems, source.file.as_deref()))?;
-    Ok(Chosen { loaded, origin: source.origin() })
+    find(named)?.load()
 }
 
 /// One diagnostic for several.

@@ -1,4 +1,4 @@
-//! Finding the workspace, and the files in it that would change the law.
+//! Finding the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,6 @@ pub(super) struct Place {
     /// What a person should know of the choice.
     pub(super) notice: Option<String>,
 }
-
-/// Workflow files of a workspace, in order of precedence.
-const WORKFLOWS: [&str; 2] = [".swbox/workflow.json", "swbox.json"];
-
-/// The profile file of a workspace.
-const PROFILE: &str = ".swbox/profile.toml";
 
 /// The workspace and the directory in it.
 ///
@@ -84,33 +78,4 @@ fn around(here: &Path, facts: &HostFacts) -> PathBuf {
         }
     }
     here.to_owned()
-}
-
-/// Refuses to go on beside a workspace file that nobody has accepted: a laxer law must not take its place.
-///
-/// # Errors
-/// `untrusted_workspace_file`.
-pub(super) fn check_files(
-    workspace: &Path,
-    workflow_chosen: bool,
-    profile_chosen: bool,
-) -> Result<(), Diagnostic> {
-    let workflows =
-        WORKFLOWS.iter().filter(|_| !workflow_chosen).map(|name| (*name, "--workflow", "workflow"));
-    let profile = (!profile_chosen).then_some((PROFILE, "--profile", "profile"));
-    for (name, flag, kind) in workflows.chain(profile) {
-        let path = workspace.join(name);
-        if path.symlink_metadata().is_ok() {
-            return Err(Diagnostic::new(
-                "untrusted_workspace_file",
-                format!("this workspace brings a {kind} of its own that nobody has accepted"),
-            )
-            .file(&path)
-            .help(format!(
-                "read it, then name it yourself: {flag} {}",
-                shell_words::quote(&path.to_string_lossy())
-            )));
-        }
-    }
-    Ok(())
 }

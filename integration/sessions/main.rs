@@ -1,0 +1,9 @@
+//! Sessions, trust and approvals from end to end, with the built program, a real terminal and a real repository.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[path = "../project.rs"]
+mod project;
+
+mod kit;
+mod trust;

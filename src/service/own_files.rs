@@ -1,0 +1,149 @@
+//! The files of a workspace that would change its law, against what a person has accepted of them.
+//!
+//! Danger: falling back to the built-in law would be a laxer law chosen by whoever can change or delete a file. What is
+//! there and not accepted, or accepted and not there, ends the command.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::request::Law;
+use super::workflows::Source;
+use crate::diagnostic::Diagnostic;
+use crate::profile::{HostFacts, Profile};
+use crate::store::{Hash, Ledger};
+
+/// A file that a workspace may bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Its path below the workspace.
+    pub(super) path: &'static str,
+    /// What it is.
+    pub(super) kind: &'static str,
+    /// The flag that names such a file.
+    pub(super) flag: &'static str,
+}
+
+/// All of them; of two workflows the first holds.
+pub(super) const KNOWN: [Known; 3] = [
+    Known { path: ".swbox/workflow.json", kind: "workflow", flag: "--workflow" },
+    Known { path: "swbox.json", kind: "workflow", flag: "--workflow" },
+    Known { path: ".swbox/profile.toml", kind: "profile", flag: "--profile" },
+];
+
+/// Largest such file.
+const LIMIT: u64 = crate::workflow::load::MAX_BYTES as u64;
+
+/// What the workspace brings and a person has accepted.
+#[derive(Debug, Default)]
+pub(super) struct OwnFiles {
+    pub(super) workflow: Option<Source>,
+    pub(super) profile: Option<(PathBuf, Profile)>,
+}
+
+/// swbox's state directory.
+pub(super) fn state_directory(facts: &HostFacts) -> &Path {
+    // `host::facts` names configuration, state and cache, in this order.
+    facts.own.get(1).map_or(Path::new("/nonexistent"), PathBuf::as_path)
+}
+
+/// Reads the workspace's own files, as far as no flag stands in their place.
+///
+/// # Errors
+/// `untrusted_workspace_file`, `trusted_file_gone`, and what is wrong with an accepted file.
+pub(super) fn accepted(facts: &HostFacts, workspace: &Path, law: &Law) -> Result<OwnFiles, Diagnostic> {
+    let mut found = OwnFiles::default();
+    let ledger = Ledger::read(state_directory(facts), workspace)?;
+    for known in KNOWN {
+        let chosen = if known.kind == "workflow" { law.workflow.is_some() } else { !law.profiles.is_empty() };
+        if chosen {
+            continue;
+        }
+        let path = workspace.join(known.path);
+        let accepted = ledger.get(known.path).filter(|entry| entry.kind == known.kind);
+        if path.symlink_metadata().is_err() {
+            if accepted.is_some() {
+                return Err(gone(known, &path));
+            }
+            continue;
+        }
+        let Some(accepted) = accepted else { return Err(unseen(known, &path)) };
+        let bytes = read(&path)?;
+        if Hash::of(&bytes) != accepted.hash {
+            return Err(changed(known, &path));
+        }
+        match known.kind {
+            "workflow" if found.workflow.is_none() => {
+                found.workflow = Some(Source { bytes, file: Some(path) })
+            }
+            "profile" => {
+                let profile = Profile::from_toml(&accepted.text, &path)?;
+                found.profile = Some((path, profile));
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn unseen(known: Known, path: &Path) -> Diagnostic {
+    Diagnostic::new(
+        "untrusted_workspace_file",
+        format!("this workspace brings a {} of its own that nobody has accepted", known.kind),
+    )
+    .file(path)
+    .help(way_out(known, path))
+}
+
+fn changed(known: Known, path: &Path) -> Diagnostic {
+    Diagnostic::new(
+        "untrusted_workspace_file",
+        format!("this {} is not the one that was accepted for this workspace", known.kind),
+    )
+    .file(path)
+    .help(way_out(known, path))
+}
+
+fn gone(known: Known, path: &Path) -> Diagnostic {
+    Diagnostic::new(
+        "trusted_file_gone",
+        format!("the {} that was accepted for this workspace is gone", known.kind),
+    )
+    .file(path)
+    .help(format!(
+        "bring it back, or take the acceptance back in a terminal: swbox trust --forget {}",
+        shell_words::quote(known.path)
+    ))
+}
+
+fn way_out(known: Known, path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let path = shell_words::quote(&path);
+    format!(
+        "read it, then accept it in a terminal: swbox trust {path}; or name it yourself: {} {path}",
+        known.flag
+    )
+}
+
+/// The bytes of a workspace file: a regular file of bearable size.
+///
+/// # Errors
+/// `workspace_file_unreadable`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let wrong = |why: String| Diagnostic::new("workspace_file_unreadable", why).file(path);
+    // Without waiting: a pipe in its place would hold the command forever.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file.map_err(|error| wrong(format!("cannot be opened: {error}")))?;
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Err(wrong("is no regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(wrong(format!("is larger than {LIMIT} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,91 @@
+//! A person's channel: a terminal outside every jail, with no registered harness among the ancestors, and what a person
+//! types there.
+//!
+//! Danger: an agent that could speak here would approve itself. What runs as the same user outside every jail can forge
+//! a terminal; the threat model says so. What runs inside one cannot: it sees neither the store nor a terminal of ours.
+
+use std::fs;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+
+use super::harnesses;
+use crate::diagnostic::Diagnostic;
+
+/// The controlling terminal, with a person at it.
+#[derive(Debug)]
+pub struct Terminal {
+    device: BufReader<fs::File>,
+}
+
+impl Terminal {
+    /// Opens the channel for `what`.
+    ///
+    /// # Errors
+    /// `not_a_person`, with the reason.
+    pub fn open(what: &str) -> Result<Self, Diagnostic> {
+        let refuse = |why: String| {
+            Err(Diagnostic::new("not_a_person", format!("{what} is for a person: {why}"))
+                .help("run it yourself in a terminal of your own, outside the agent's"))
+        };
+        if confined() {
+            return refuse("this process is inside a jail".to_owned());
+        }
+        if let Some(harness) = harnesses::of_variable(|name| std::env::var_os(name).is_some()) {
+            return refuse(format!("the environment is that of a command of {}", harness.name));
+        }
+        if let Some((harness, pid)) = ancestor() {
+            return refuse(format!("{harness} (process {pid}) is among the ancestors"));
+        }
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return refuse("there is no terminal".to_owned());
+        }
+        match fs::File::options().read(true).write(true).open("/dev/tty") {
+            Ok(device) => Ok(Self { device: BufReader::new(device) }),
+            Err(error) => refuse(format!("there is no controlling terminal ({error})")),
+        }
+    }
+
+    /// Shows a question and gives the line that is typed, without blanks around it; empty at the end of input.
+    ///
+    /// # Errors
+    /// `not_a_person` where the terminal goes away.
+    pub fn ask(&mut self, question: &str) -> Result<String, Diagnostic> {
+        let gone =
+            |error: std::io::Error| Diagnostic::new("not_a_person", format!("the terminal is gone: {error}"));
+        let device = self.device.get_mut();
+        device.write_all(question.as_bytes()).and_then(|()| device.flush()).map_err(gone)?;
+        let mut line = String::new();
+        self.device.read_line(&mut line).map_err(gone)?;
+        Ok(line.trim().to_owned())
+    }
+}
+
+/// Whether the kernel has taken away that this process gains privileges, as in every jail of swbox.
+fn confined() -> bool {
+    fs::read_to_string("/proc/self/status").map_or(true, |status| {
+        status.lines().any(|line| line.strip_prefix("NoNewPrivs:").is_some_and(|value| value.trim() != "0"))
+    })
+}
+
+/// The nearest ancestor that is a registered harness.
+fn ancestor() -> Option<(&'static str, u32)> {
+    let mut pid = std::os::unix::process::parent_id();
+    // The chain is finite; the bound is for numbers that are given anew while it is read.
+    for _ in 0..1024 {
+        if pid == 0 {
+            return None;
+        }
+        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let name = read("comm");
+        let arguments = read("cmdline");
+        let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).collect();
+        if let Some(harness) = harnesses::of_process(name.trim_ascii(), &arguments) {
+            return Some((harness.name, pid));
+        }
+        let status = read("status");
+        let parent = status
+            .split(|byte| *byte == b'\n')
+            .find_map(|line| std::str::from_utf8(line.strip_prefix(b"PPid:")?).ok()?.trim().parse().ok());
+        pid = parent?;
+    }
+    None
+}
