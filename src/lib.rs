@@ -7,6 +7,7 @@
 pub mod classify;
 pub mod cli;
 pub mod diagnostic;
+pub mod engine;
 pub mod hosts;
 pub mod jail;
 pub mod policy;

@@ -4,7 +4,7 @@ use crate::classify::OpClass;
 use crate::shell::Span;
 
 /// What may happen with a command; sources combine by `max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Run it (in the jail).

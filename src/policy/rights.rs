@@ -9,7 +9,7 @@ use crate::shell::Trust;
 use crate::workflow::tool::ToolId;
 
 /// How much of the workspace a command may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceRight {
     /// Names, not contents.
@@ -23,7 +23,7 @@ pub enum WorkspaceRight {
 }
 
 /// What a command may reach on the network.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkRight {
     /// No IP socket at all.
@@ -69,6 +69,39 @@ pub(super) fn rights(law: &StateLaw, line: &Classification, request: RightsReque
         narrow(&mut rights, line.classes, &shape);
     }
     rights
+}
+
+/// Whether some command of the state could hold these rights: what a command that runs on may keep when the work enters
+/// it. Hosts that only a profile names are the same in each state without a list of its own.
+pub fn within(law: &StateLaw, workspace: WorkspaceRight, git_write: bool, network: &NetworkRight) -> bool {
+    if law.is_final {
+        return false;
+    }
+    let entries = law.entries().unwrap_or_default();
+    let granted = |class: OpClass| entries.iter().any(|entry| entry.grant().classes.contains(class));
+    let writes = law.has(need::WRITE.union(need::DELETE).union(need::DESTRUCTIVE).union(need::GIT_TREE))
+        || [OpClass::FileWrite, OpClass::FileModify, OpClass::Destructive].into_iter().any(granted);
+    let most = if writes {
+        WorkspaceRight::Write
+    } else if law.executes() {
+        WorkspaceRight::ThrowAway
+    } else if law.has(need::READING.union(need::GIT)) || law.opaque_read_only() {
+        WorkspaceRight::Read
+    } else {
+        WorkspaceRight::List
+    };
+    let reaches = law.has(need::NETWORK) || granted(OpClass::Network);
+    let listed = law.jail.network.as_deref();
+    let open = listed.is_some_and(|hosts| hosts.iter().any(|host| host == "*"));
+    let reachable = match network {
+        NetworkRight::None => true,
+        NetworkRight::Loopback => reaches || law.has(need::EXECUTE.union(need::WRITE)),
+        NetworkRight::Hosts(hosts) => {
+            reaches && listed.is_none_or(|listed| open || hosts.iter().all(|host| listed.contains(host)))
+        }
+        NetworkRight::Open => reaches && open,
+    };
+    workspace <= most && (!git_write || law.has(need::GIT) || granted(OpClass::GitWrite)) && reachable
 }
 
 /// What can be said of a line as a whole.

@@ -113,7 +113,8 @@ pub enum Transition {
 }
 
 /// Where an edge leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Target {
     /// To this state.
     State(String),
@@ -173,7 +174,8 @@ pub struct Approval {
 }
 
 /// A fact that swbox must have observed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Evidence {
     /// The exact argv.
     pub command: Vec<String>,
@@ -186,7 +188,8 @@ pub struct Evidence {
 }
 
 /// How fresh evidence must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Since {
     /// No write since.
     #[default]
@@ -222,7 +225,8 @@ pub struct Branch {
 }
 
 /// How many branches must end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Join {
     /// Each.
     #[default]
@@ -287,6 +291,22 @@ pub enum GuardOp {
     /// A string that contains the value.
     Contains,
 }
+
+/// The fields under `observed`, with what each is: all that a guard can ask swbox for.
+pub const OBSERVED: &[(&str, &str)] = &[
+    ("exit_code", "status of the command that ended last"),
+    ("commands", "commands that ended in this session"),
+    ("tests", "tests of the last run whose reporter is known"),
+    ("approvals", "transitions of this session that a person approved"),
+    ("calls", "decided calls in this visit of the state"),
+    ("files", "workspace files changed in this visit"),
+    ("files_changed", "how many"),
+    ("denials", "operations that the jail denied in this visit"),
+    ("visits", "how often this state was entered"),
+    ("interrupt", "name and files of the interrupt that is being handled"),
+    ("invoked", "the state in which the last invoked workflow ended"),
+    ("branches", "how each branch of the last fork ended"),
+];
 
 /// Whose word a guard takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
