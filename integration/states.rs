@@ -352,3 +352,38 @@ fn a_state_sets_and_blocks_variables() {
     command.env("TZ", "UTC").env("LC_TIME", "C").env("LANG", "C.UTF-8");
     assert_eq!(ran(command.output().unwrap()).stdout, "a b|||C.UTF-8\n");
 }
+
+#[test]
+fn testing_writes_below_its_private_tmp_and_a_link_there_leads_to_no_write() {
+    let project = Project::new();
+    let before = project.tree();
+    for line in [
+        "echo hello > /tmp/swbox-log && cat /tmp/swbox-log && rm /tmp/swbox-log",
+        "sort README.md | tee /tmp/swbox-sorted | head -1 && test -s /tmp/swbox-sorted",
+        "mktemp && mktemp -d && mktemp -p /dev/shm",
+        "mkdir -p /tmp/a && cp README.md /tmp/a/ && chmod 600 /tmp/a/README.md && cmp README.md /tmp/a/README.md",
+    ] {
+        let ran = project.line("testing", line);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{line}: {ran:?}");
+        assert_eq!(project.line("planning", line).code, 126, "{line}");
+    }
+    assert!(!Path::new("/tmp/swbox-sorted").exists());
+    let here = project.path();
+    let link = format!("ln -s {}/src /tmp/s && echo owned > /tmp/s/lib.rs && cat src/lib.rs", here.display());
+    let ran = project.line("testing", &link);
+    // The layer takes the write and goes away with it.
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "owned\n"), "{ran:?}");
+    assert_eq!(project.tree(), before);
+    let workflow = project.outside().join("deleting.json");
+    fs::write(
+        &workflow,
+        r#"{ "id": "deleting", "initial": "s", "states": { "end": { "type": "final" },
+            "s": { "allowed_tools": ["Read", "Bash", "delete_file"], "on": { "DONE": "end" } } } }"#,
+    )
+    .unwrap();
+    let run = |line: &str| project.swbox(&["exec", "--workflow", workflow.to_str().unwrap(), "-c", line]);
+    assert_eq!(run(&link).code, 0);
+    assert_eq!(project.tree(), before, "the right to delete became one to write");
+    assert_eq!(run("rm CHANGES").code, 0);
+    assert!(!here.join("CHANGES").exists());
+}

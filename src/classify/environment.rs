@@ -38,6 +38,29 @@ fn is_harmless_value(name: &str, value: &str) -> bool {
     }
 }
 
+/// Whether the assignment `text`, as written, sets PATH to what it was and places of the system, in any order. A place
+/// of the workspace or of HOME may hold a program of any name, so what follows would be opaque.
+pub fn extends_path(text: &str) -> bool {
+    let Some(value) = text.strip_prefix("PATH=") else { return false };
+    let quoted = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    quoted
+        .unwrap_or(value)
+        .split(':')
+        .all(|part| matches!(part, "$PATH" | "${PATH}") || is_system_place(part))
+}
+
+/// A directory that is read-only in every jail, or below one.
+fn is_system_place(part: &str) -> bool {
+    let is_plain = part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
+    let stays = part.split('/').all(|name| name != "..");
+    let is_below = |place: &&str| part.strip_prefix(*place).is_some_and(|rest| rest.starts_with('/'));
+    SYSTEM_DIRECTORIES.contains(&part) || is_plain && stays && SYSTEM_PLACES.iter().any(is_below)
+}
+
+/// Places that hold programs of the system, and that no jail lets anybody write to.
+const SYSTEM_PLACES: &[&str] =
+    &["/usr", "/opt", "/snap", "/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew"];
+
 fn is_system_path(value: &str) -> bool {
     !value.is_empty() && value.split(':').all(|part| SYSTEM_DIRECTORIES.contains(&part))
 }
@@ -271,5 +294,36 @@ mod tests {
             assert!(!is_dangerous(name, &value(text)), "{name}={text}");
         }
         assert!(is_dangerous("PAGER", &Value::Unknown { splits: false }));
+    }
+
+    #[test]
+    fn path_may_be_extended_by_the_system_only() {
+        for text in [
+            "PATH=$PATH:/usr/local/go/bin",
+            "PATH=\"/opt/x/bin:${PATH}\"",
+            "PATH=$PATH",
+            "PATH=/usr/lib/go-1.22/bin:$PATH:/sbin",
+        ] {
+            assert!(extends_path(text), "{text}");
+        }
+        for text in [
+            "PATH=$PATH:",
+            "PATH=:$PATH",
+            "PATH=.:$PATH",
+            "PATH=$PATH:/tmp/x",
+            "PATH=/usr/../tmp:$PATH",
+            "PATH=$HOME/bin:$PATH",
+            "PATH=~/bin:$PATH",
+            "PATH=$PATH$x",
+            "PATH=\"$PATH:/usr/bin\"x",
+            "PATH=$(x):/usr/bin",
+            "PATH+=:/usr/bin",
+            "PATHS=$PATH",
+            "PATH=",
+            "PATH=/usr",
+            "PATH='$PATH:/usr/bin'",
+        ] {
+            assert!(!extends_path(text), "{text}");
+        }
     }
 }

@@ -241,7 +241,9 @@ fn operands_of<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if row.traits.has(Traits::ASSIGNMENTS) {
         while let Some((first, rest)) = operands.split_first() {
             let Some(at) = assignment_name(first.known_prefix()) else { break };
-            if environment::is_dangerous(&first.known_prefix()[..at], &first.tail(at + 1).value()) {
+            if environment::is_dangerous(&first.known_prefix()[..at], &first.tail(at + 1).value())
+                && (first.may_split() || !environment::extends_path(first.span().of(findings.source)))
+            {
                 findings.opaque(Cause::Environment, first.span());
             }
             operands = rest;
@@ -312,9 +314,12 @@ pub fn assignment_name(text: &str) -> Option<usize> {
 }
 
 /// Whether one of the assignments in front of a command may change what runs.
-pub fn dangerous(assignments: &[Assignment]) -> Option<Span> {
+pub fn dangerous(assignments: &[Assignment], source: &str) -> Option<Span> {
     assignments
         .iter()
-        .find(|assignment| environment::is_dangerous(&assignment.name, &assignment.value))
+        .find(|assignment| {
+            environment::is_dangerous(&assignment.name, &assignment.value)
+                && !environment::extends_path(assignment.span.of(source))
+        })
         .map(|assignment| assignment.span)
 }

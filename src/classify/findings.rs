@@ -26,6 +26,8 @@ pub enum Inner<'a> {
 pub struct Findings<'a> {
     /// Where relative paths start.
     pub place: Cow<'a, Place>,
+    /// The text that the spans of its words are in; empty where there is none.
+    pub source: &'a str,
     /// Operations added by options, operands and hatches.
     pub ops: Vec<Op>,
     /// Classes of the row that options took away.
@@ -53,6 +55,7 @@ impl<'a> Findings<'a> {
     pub fn new(place: &'a Place) -> Self {
         Self {
             place: Cow::Borrowed(place),
+            source: "",
             ops: Vec::new(),
             dropped: OpSet::EMPTY,
             opaque: None,

@@ -52,6 +52,8 @@ struct Around<'s> {
     /// Where everything inside a wrapper's shell text is reported.
     at: Option<Span>,
     span: Span,
+    /// The text that the spans of its words are in.
+    source: &'s str,
     ops: Vec<Op>,
     opaque: Option<Opacity>,
     indirect: bool,
@@ -117,11 +119,11 @@ impl<'e> Judge<'e> {
     }
 
     /// Judges every segment of `script`.
-    pub fn script(&mut self, script: &Script) {
+    pub fn script(&mut self, script: &Script, source: &str) {
         self.assigned(script, Span::new(0, script.segments.last().map_or(0, |segment| segment.span.end)));
         for segment in &script.segments {
             self.shown = false;
-            self.segment(segment, None);
+            self.segment(segment, source, None);
         }
     }
 
@@ -133,16 +135,16 @@ impl<'e> Judge<'e> {
         }
     }
 
-    fn segment<'s>(&mut self, segment: &'s Segment, outer: Option<&Around<'s>>) {
+    fn segment<'s>(&mut self, segment: &'s Segment, source: &'s str, outer: Option<&Around<'s>>) {
         self.enter(&segment.context);
-        let mut around = self.around(segment, outer);
+        let mut around = self.around(segment, source, outer);
         let mut findings = Findings::new(&self.place);
         findings.remote = around.remote;
         for redirect in &segment.redirects {
             redirect::judge(redirect, &mut findings);
         }
         around.ops = findings.ops;
-        if let Some(span) = evaluate::dangerous(&segment.assignments) {
+        if let Some(span) = evaluate::dangerous(&segment.assignments, source) {
             around.opaque(Cause::Environment, span, "");
             if segment.argv.is_empty() {
                 self.environment = Some(span);
@@ -157,7 +159,7 @@ impl<'e> Judge<'e> {
         self.command(&segment.argv, around);
     }
 
-    fn around<'s>(&self, segment: &'s Segment, outer: Option<&Around<'s>>) -> Around<'s> {
+    fn around<'s>(&self, segment: &'s Segment, source: &'s str, outer: Option<&Around<'s>>) -> Around<'s> {
         let mut fed = segment.context.piped_in;
         let mut body = None;
         for redirect in &segment.redirects {
@@ -181,6 +183,7 @@ impl<'e> Judge<'e> {
             },
             at: outer.map(|outer| outer.at.unwrap_or(outer.span)),
             span: segment.span,
+            source,
             ops: Vec::new(),
             opaque: None,
             indirect: outer.is_some(),
@@ -266,6 +269,7 @@ impl<'e> Judge<'e> {
         let place = around.place.clone();
         let mut findings = Findings::new(&place);
         findings.remote = around.remote;
+        findings.source = around.source;
         let evaluated = evaluate::evaluate(spec, Word::whole(verb), words, around.fed, &mut findings);
         self.remember(base, words, &findings, &around);
 
@@ -355,7 +359,7 @@ impl<'e> Judge<'e> {
         self.depth += 1;
         self.assigned(&script, around.at.unwrap_or(around.span));
         for segment in &script.segments {
-            self.segment(segment, Some(around));
+            self.segment(segment, text, Some(around));
         }
         self.depth -= 1;
         self.outer = outer;

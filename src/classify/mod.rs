@@ -136,7 +136,7 @@ pub fn classify_line(source: &str, environment: &Environment) -> Classification 
 pub fn classify(source: &str, script: &Script, environment: &Environment) -> Classification {
     let place = Place { cwd: Some(environment.cwd.clone()), home: environment.home.clone() };
     let mut judge = Judge::new(&environment.rows, place);
-    judge.script(script);
+    judge.script(script, source);
     let mut segments = judge.segments;
     let mut classes = segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
     if classes.is_empty() {
@@ -169,7 +169,7 @@ pub fn entry_classes(tokens: &[String]) -> OpSet {
     let place = Place { cwd: None, home: String::new() };
     let rows = UserRows::default();
     let mut judge = Judge::new(&rows, place);
-    judge.script(&shell::from_argv(tokens));
+    judge.script(&shell::from_argv(tokens), "");
     let bare = judge.segments.iter().fold(OpSet::EMPTY, |classes, segment| classes.union(segment.classes));
     bare.union(judge::reads_by_nature(tokens))
 }

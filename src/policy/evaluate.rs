@@ -8,6 +8,7 @@ use super::law::StateLaw;
 use super::need::need;
 use super::reason::{self, ReasonCode};
 use super::rule::{Base, RuleSet};
+use super::scratch;
 use super::snippet::{snippet, visible};
 use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, OpSet, Subject};
 use crate::shell::{Span, Trust};
@@ -23,7 +24,8 @@ pub(super) fn judge(
     line: &str,
     classification: &Classification,
 ) -> Evaluation {
-    let mut judge = Judge { law, rules, workspace, line, reasons: Vec::new() };
+    let scratch = scratch::is_scratch_line(law, workspace, classification);
+    let mut judge = Judge { law, rules, workspace, scratch, line, reasons: Vec::new() };
     judge.whole(classification);
     if !law.is_final {
         for segment in &classification.segments {
@@ -37,6 +39,8 @@ struct Judge<'a> {
     law: &'a StateLaw,
     rules: &'a RuleSet,
     workspace: Option<&'a str>,
+    /// All that the line changes is in private directories.
+    scratch: bool,
     line: &'a str,
     reasons: Vec<Reason>,
 }
@@ -150,7 +154,7 @@ impl Judge<'_> {
                 reason.needs = names(need(OpClass::Passthrough).names);
             }
         }
-        if entries.is_some() && !listed && !missing && !needs_no_entry(self.law, segment) {
+        if entries.is_some() && !listed && !missing && !self.needs_no_entry(segment) {
             let text = snippet(self.line, segment.span);
             let message = format!("`{text}` is not among the commands that this state lists");
             let list = entries.unwrap_or_default().iter().map(|entry| entry.text.clone()).collect();
@@ -209,6 +213,9 @@ impl Judge<'_> {
 
     /// Whether an operation needs no tool here: no effect of its own, a filter of its input, or said as opacity.
     fn op_is_free(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
+        if self.scratch && scratch::is_free(self.law, op) {
+            return true;
+        }
         match op.class {
             OpClass::Passthrough => {
                 is_free(segment) || segment.opaque.is_some() || self.law.opaque_read_only()
@@ -223,6 +230,21 @@ impl Judge<'_> {
             | OpClass::GitWrite
             | OpClass::GitRead => false,
         }
+    }
+
+    /// Whether a command list has nothing to say of a command: no effect, or `closed` and allowed by the other tools.
+    fn needs_no_entry(&self, segment: &ClassifiedSegment) -> bool {
+        if segment.opaque.is_some() {
+            return false;
+        }
+        let scratch = |op: &Op| self.scratch && scratch::is_free(self.law, op);
+        is_free(segment)
+            || segment.closed
+                && !segment.ops.is_empty()
+                && segment
+                    .ops
+                    .iter()
+                    .all(|op| op.class != OpClass::Passthrough && (self.law.satisfies(op) || scratch(op)))
     }
 
     fn missing(&mut self, segment: &ClassifiedSegment, op: &Op, listed: bool) {
@@ -285,17 +307,4 @@ fn is_harmless(segment: &ClassifiedSegment) -> bool {
         OpClass::Passthrough,
     ]);
     segment.opaque.is_none() && (is_free(segment) || segment.closed) && segment.classes.is_subset(READING)
-}
-
-/// Whether a command list has nothing to say of a command: no effect, or `closed` and allowed by the other tools.
-fn needs_no_entry(law: &StateLaw, segment: &ClassifiedSegment) -> bool {
-    if segment.opaque.is_some() {
-        return false;
-    }
-    if is_free(segment) {
-        return true;
-    }
-    segment.closed
-        && !segment.ops.is_empty()
-        && segment.ops.iter().all(|op| op.class != OpClass::Passthrough && law.satisfies(op))
 }

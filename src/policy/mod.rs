@@ -13,6 +13,7 @@ pub mod need;
 pub mod reason;
 pub mod rights;
 pub mod rule;
+mod scratch;
 mod snippet;
 
 pub use decision::{Decision, Evaluation, Hint, Reason, Step};
@@ -122,7 +123,7 @@ impl<'m> Policy<'m> {
 
     /// The rights of a line in a state: what the jail may grant, whatever was decided.
     pub fn rights(&self, law: &StateLaw, line: &Classification, request: RightsRequest<'_>) -> Rights {
-        rights::rights(law, line, request)
+        rights::rights(law, line, self.workspace.as_deref(), request)
     }
 
     fn judge(&self, law: &StateLaw, line: &str, classification: &Classification) -> Evaluation {

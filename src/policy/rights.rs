@@ -4,6 +4,7 @@
 
 use super::law::StateLaw;
 use super::need;
+use super::scratch::is_scratch_line;
 use crate::classify::{Classification, ClassifiedSegment, OpClass, OpSet};
 use crate::shell::Trust;
 use crate::workflow::tool::ToolId;
@@ -59,10 +60,16 @@ pub struct RightsRequest<'a> {
 }
 
 /// The rights of one line in a state.
-pub(super) fn rights(law: &StateLaw, line: &Classification, request: RightsRequest<'_>) -> Rights {
-    let shape = Shape::of(law, line);
+pub(super) fn rights(
+    law: &StateLaw,
+    line: &Classification,
+    root: Option<&str>,
+    request: RightsRequest<'_>,
+) -> Rights {
+    let shape = Shape::of(law, root, line);
     let workspace = workspace(law, &shape);
-    let git_write = shape.git_only && (law.has(need::GIT) || shape.granted.contains(OpClass::GitWrite));
+    let git_write =
+        shape.git_only && !shape.scratch && (law.has(need::GIT) || shape.granted.contains(OpClass::GitWrite));
     let network = network(law, &shape, request.hosts);
     let mut rights = Rights { workspace, git_write, network, narrowed: Vec::new() };
     if request.narrow && shape.transparent {
@@ -112,12 +119,14 @@ struct Shape {
     git_only: bool,
     /// Whether git changes files of the worktree.
     git_tree: bool,
+    /// It writes to private directories, without a tool that would let it write to the workspace.
+    scratch: bool,
     /// Classes that entries of the command list grant to every command that could use them.
     granted: OpSet,
 }
 
 impl Shape {
-    fn of(law: &StateLaw, line: &Classification) -> Self {
+    fn of(law: &StateLaw, root: Option<&str>, line: &Classification) -> Self {
         let sound = line.trust == Trust::Trusted && line.opaque.is_none();
         let segments = &line.segments;
         let contained = |segment: &ClassifiedSegment| {
@@ -156,6 +165,7 @@ impl Shape {
             transparent: sound && segments.iter().all(clear),
             git_only: sound && segments.iter().any(git) && segments.iter().all(|one| git(one) || clear(one)),
             git_tree,
+            scratch: !law.has(need::WRITE) && is_scratch_line(law, root, line),
             granted,
         }
     }
@@ -170,7 +180,9 @@ fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
     // Removing alone needs the same right as writing in the jail, so it is given only to a line whose text binds it.
     let removes = law.has(need::DELETE.union(need::DESTRUCTIVE)) && shape.transparent;
     let through_git = shape.git_only && shape.git_tree && law.has(need::GIT_TREE);
-    if law.has(need::WRITE) || removes || through_git || shape.grants_any(&WRITING) {
+    // A name below `/tmp` may be a link into the workspace: what was allowed for its name alone must not write there.
+    let bound = !shape.scratch && (removes || through_git || shape.grants_any(&WRITING));
+    if law.has(need::WRITE) || bound {
         WorkspaceRight::Write
     } else if law.executes() {
         WorkspaceRight::ThrowAway

@@ -239,7 +239,9 @@ pub const ROWS: &[Row] = &[
     ])
     .classes(&[FileWrite])
     .lenient()
+    .switches("v")
     .options(&[
+        opt("V", "version").info(),
         opt("o", "").value(),
         opt("", "plugin").value().opaque(Cause::ExecOption).except(&["protoc-gen-*"]),
         opt("", "load-pass-plugin").value().opaque(Cause::ExecOption),

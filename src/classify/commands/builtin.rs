@@ -187,7 +187,9 @@ fn declare<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             subscript(*word, findings);
             continue;
         };
-        if environment::is_dangerous(&known[..at], &word.tail(at + 1).value()) {
+        if environment::is_dangerous(&known[..at], &word.tail(at + 1).value())
+            && !environment::extends_path(word.span().of(findings.source))
+        {
             findings.environment = Some(word.span());
             findings.opaque(Cause::Environment, word.span());
         }

@@ -102,6 +102,27 @@ pub const ROWS: &[Row] = &[
         "shellcheck",
         "hadolint",
         "yamllint",
+        "bashate",
+        "pycodestyle",
+        "pydocstyle",
+        "pyflakes",
+        "cpplint",
+    ])
+    .stdin_filter()
+    .lenient()
+    .values("efoPsSWdc")
+    .long_values(&[
+        "exclude",
+        "include",
+        "format",
+        "shell",
+        "severity",
+        "rcfile",
+        "source-path",
+        "config-file",
+    ])
+    .operands(Role::Read),
+    command(&[
         "actionlint",
         "markdownlint",
         "markdownlint-cli2",
@@ -118,14 +139,9 @@ pub const ROWS: &[Row] = &[
         "kubeconform",
         "conftest",
         "opa",
-        "bashate",
         "vulture",
         "radon",
-        "pydocstyle",
-        "pycodestyle",
-        "pyflakes",
         "bandit",
-        "cpplint",
         "cppcheck",
         "commitlint",
         "detect-secrets",
@@ -222,9 +238,9 @@ pub const ROWS: &[Row] = &[
         .options(&[
             opt("c", "").drops(&[FileModify]),
             opt("", "code").value().drops(&[FileModify]),
-            opt("", "check").drops(&[FileModify]),
-            opt("", "check-only").drops(&[FileModify]),
-            opt("d", "diff").drops(&[FileModify]),
+            opt("", "check").drops(&[FileModify]).adds(&[FileRead]),
+            opt("", "check-only").drops(&[FileModify]).adds(&[FileRead]),
+            opt("d", "diff").drops(&[FileModify]).adds(&[FileRead]),
             opt("i", "in-place"),
         ])
         .operands(Role::Text),
@@ -293,7 +309,9 @@ pub const ROWS: &[Row] = &[
 ];
 
 const RUFF: &[Row] = &[
-    command(&["check", "rule", "config", "linter", "version", "help", "server", "analyze"])
+    // `fix = true` in the project's settings makes it change files; the jail holds that.
+    command(&["check", "rule", "config", "linter", "version", "help", "analyze"])
+        .classes(&[FileRead])
         .lenient()
         .options(&[
             opt("", "fix").adds(&[FileModify]),
@@ -302,10 +320,11 @@ const RUFF: &[Row] = &[
             opt("o", "output-file").role(Role::Write),
             opt("", "diff"),
         ]),
-    command(&["format"])
-        .classes(&[FileModify])
-        .lenient()
-        .options(&[opt("", "check").drops(&[FileModify]), opt("", "diff").drops(&[FileModify])]),
+    command(&["server"]).lenient(),
+    command(&["format"]).classes(&[FileModify]).lenient().options(&[
+        opt("", "check").drops(&[FileModify]).adds(&[FileRead]),
+        opt("", "diff").drops(&[FileModify]).adds(&[FileRead]),
+    ]),
     command(&["clean"]).classes(&[Destructive]).lenient(),
 ];
 

@@ -147,6 +147,13 @@ pub const ROWS: &[Row] = &[
             opt("", "keyboxd-program").value().opaque(Cause::ExecOption),
             opt("", "options").value().opaque(Cause::Configuration),
             opt("", "gpgconf-list"),
+            opt("kK", "list-keys").adds(&[FileRead]),
+            opt("", "list-secret-keys").adds(&[FileRead]),
+            opt("", "list-public-keys").adds(&[FileRead]),
+            opt("", "list-sigs").adds(&[FileRead]),
+            opt("", "list-packets").adds(&[FileRead]),
+            opt("", "fingerprint").adds(&[FileRead]),
+            opt("", "show-keys").adds(&[FileRead]),
         ])
         .hatch(gpg),
     command(&[
@@ -303,6 +310,7 @@ const OPENSSL: &[Row] = &[
     .options(OPENSSL_OPTIONS)
     .operands(Role::Read),
     command(&["version", "ciphers", "list", "speed", "prime", "errstr", "help", "info", "list-*"])
+        .classes(&[FileRead])
         .single()
         .lenient()
         .options(OPENSSL_OPTIONS),

@@ -217,11 +217,11 @@ pub const ROWS: &[Row] = &[
         .operands(Role::Write),
     command(&["mktemp", "tempfile"])
         .closed()
-        .classes(&[FileWrite])
-        .switches("dqut")
+        .switches("dqu")
         .longs(&["directory", "dry-run", "quiet"])
-        .values("p")
-        .long_values(&["suffix", "tmpdir"]),
+        .long_values(&["suffix", "mode", "name", "prefix"])
+        .options(&[opt("t", ""), opt("p", "").value(), opt("", "tmpdir").attached()])
+        .hatch(temporary),
     command(&["touch"])
         .closed()
         .classes(&[FileWrite])
@@ -370,5 +370,22 @@ fn dd<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             None => continue,
         };
         findings.path(class, value);
+    }
+}
+
+/// `mktemp` names its file in `/tmp` without a template, with `-t`, and with a bare `--tmpdir`; else where it is told.
+fn temporary<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let span = call.name.span();
+    let template = call.operands.first();
+    let directory = call.value("p").or_else(|| call.value("tmpdir"));
+    let name = template.map_or(Some("tmp.XXXXXXXXXX"), |word| word.text());
+    let in_temporary = template.is_none() || call.has("t") || call.has("tmpdir") || call.has("p");
+    match (directory.map(|word| word.pattern()), name) {
+        (Some(Some(directory)), Some(name)) => {
+            findings.path_text(FileWrite, &format!("{directory}/{name}"), span);
+        }
+        (None, Some(name)) if in_temporary => findings.path_text(FileWrite, &format!("/tmp/{name}"), span),
+        (None, Some(name)) => findings.path_text(FileWrite, name, span),
+        _ => findings.unknown_path(FileWrite, span),
     }
 }

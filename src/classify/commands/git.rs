@@ -116,7 +116,10 @@ const SUBCOMMANDS: &[Row] = &[
         opt("", "import-marks-if-exists").role(Role::Read),
     ]),
     command(&["unpack-file"]).closed().classes(&[GitRead, FileWrite]).lenient(),
-    command(&["help", "version", "stripspace", "column", "mailinfo", "fmt-merge-msg"]).closed().lenient(),
+    command(&["help", "version", "stripspace", "column", "mailinfo", "fmt-merge-msg"])
+        .closed()
+        .pure()
+        .lenient(),
     command(&["interpret-trailers"])
         .closed()
         .classes(&[GitRead])

@@ -36,7 +36,8 @@ pub const ROWS: &[Row] = &[
             opt("C", "config-file").value().opaque(Cause::Configuration),
             opt("l", "local-file"),
         ]),
-    command(&["info", "man2html", "manpath", "mandb", "cheat"]).lenient().hatch(pages),
+    command(&["info"]).pure().lenient().hatch(pages),
+    command(&["man2html", "manpath", "mandb", "cheat"]).lenient().hatch(pages),
     command(&["tldr", "trans"]).classes(&[Network]).lenient(),
     // A figure is a Perl program.
     command(&["cowsay", "cowthink"])

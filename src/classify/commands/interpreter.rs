@@ -1,7 +1,7 @@
 //! Shells and other interpreters, editors and debuggers: programs that run code from text, files or standard input.
 
 use crate::classify::hatch::{interpreter, launcher};
-use crate::classify::op::OpClass::{FileModify, FileWrite, Network};
+use crate::classify::op::OpClass::{FileModify, FileRead, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::spec::{Role, Row, command, opt};
 
@@ -110,6 +110,12 @@ pub const ROWS: &[Row] = &[
             opt("h", "").info(),
             opt("ep", "eval").value(),
             opt("", "print").value(),
+            // Only the syntax is looked at, unless a module is loaded before.
+            opt("c", "check").adds(&[FileRead]).transparent(),
+            opt("r", "require").value().opaque(Cause::ExecOption),
+            opt("", "import").value().opaque(Cause::ExecOption),
+            opt("", "loader").value().opaque(Cause::ExecOption),
+            opt("", "experimental-loader").value().opaque(Cause::ExecOption),
         ])
         .hatch(interpreter::remote_code),
     command(&["bun", "bunx"])
@@ -146,7 +152,8 @@ pub const ROWS: &[Row] = &[
         opt("v", "version").info(),
         opt("m", "").info(),
         opt("i", "info").info(),
-        opt("l", "").transparent(),
+        // Only the syntax is looked at.
+        opt("l", "syntax-check").role(Role::Read).transparent(),
         opt("S", "").value().adds(&[Network]),
     ]),
     command(&["lua", "lua5.1", "lua5.2", "lua5.3", "lua5.4", "luajit", "texlua"])

@@ -157,6 +157,7 @@ const KUBECTL: &[Row] = &[
     ])
     .lenient()
     .options(&[
+        opt("", "client").drops(&[Network]).adds(&[FileRead]),
         opt("", "output-directory").role(Role::Write),
         opt("f", "filename").value(),
         opt("o", "output").value(),
@@ -278,7 +279,7 @@ const HELM: &[Row] = &[
     ]),
     command(&["lint"]).local().classes(&[FileRead]).lenient(),
     command(&["create", "package"]).local().classes(&[FileWrite]).lenient(),
-    command(&["version", "help", "completion"]).local().lenient(),
+    command(&["version", "help", "completion"]).local().classes(&[FileRead]).lenient(),
     command(&["plugin"]).opaque(Cause::ExecOption).lenient(),
 ];
 

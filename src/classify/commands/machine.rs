@@ -80,13 +80,21 @@ pub const ROWS: &[Row] = &[
     command(&["cgexec"]).wrapper().switches("").values("g").longs(&["sticky"]).operands(Role::Command),
     // The network's settings; looking at them talks to nobody.
     command(&["ip"])
+        .single()
         .lenient()
-        .values("nflb")
         .options(&[
+            // Cut short, `-b` is `-batch`, and `-br` is `-brief`.
             opt("", "batch").value().opaque(Cause::ScriptFile),
-            opt("b", "").value().opaque(Cause::ScriptFile),
-            opt("n", "netns").value(),
-            opt("f", "family").value(),
+            opt("", "batc").value().opaque(Cause::ScriptFile),
+            opt("", "bat").value().opaque(Cause::ScriptFile),
+            opt("", "ba").value().opaque(Cause::ScriptFile),
+            opt("", "b").value().opaque(Cause::ScriptFile),
+            opt("", "n").value(),
+            opt("", "netns").value(),
+            opt("", "f").value(),
+            opt("", "family").value(),
+            opt("", "l").value(),
+            opt("", "loops").value(),
         ])
         .hatch(ip),
     command(&[
@@ -130,6 +138,7 @@ pub const ROWS: &[Row] = &[
     ])
     .lenient()
     .options(&[opt("", "modprobe").value().opaque(Cause::ExecOption), opt("f", "").value()]),
+    command(&["tput", "clear"]).pure().lenient(),
     command(&[
         "logger",
         "wall",
@@ -143,9 +152,7 @@ pub const ROWS: &[Row] = &[
         "espeak",
         "espeak-ng",
         "beep",
-        "tput",
         "stty",
-        "clear",
         "reset",
         "setterm",
         "tset",
@@ -199,6 +206,11 @@ pub const ROWS: &[Row] = &[
 
 /// `sysctl name=value` writes also without `-w`.
 fn sysctl<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let loads = ["w", "p", "system", "f"].iter().any(|option| call.has(option));
+    let sets = call.operands.iter().any(|word| word.known_prefix().contains('=') || word.is_dynamic());
+    if !loads && !sets && !call.words.is_empty() {
+        findings.add(FileRead, call.name.span());
+    }
     for word in &call.operands {
         let known = word.known_prefix();
         if known.contains('=') || word.is_dynamic() {
@@ -266,7 +278,14 @@ fn ip<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     };
     if texts.iter().any(changes) {
         findings.unbounded = true;
+    } else if texts.get(1).is_none_or(|verb| asks(verb)) {
+        findings.add(FileRead, call.name.span());
     }
+}
+
+/// `ip addr`, `ip a s`, `ip route get …`: verbs may be cut short.
+fn asks(verb: &str) -> bool {
+    !verb.is_empty() && ["show", "list", "lst", "get"].iter().any(|full| full.starts_with(verb))
 }
 
 /// `nmcli` scripts, `dhclient -sf SCRIPT`: what they run is told in files.
@@ -277,6 +296,27 @@ fn interfaces<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
     if call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-sf" | "-batch" | "-b"))) {
         findings.opaque(Cause::ScriptFile, call.name.span());
+    }
+    let flag = |letters: &[char], longs: &[&str]| {
+        call.words.iter().any(|arg| {
+            let known = arg.value.known_prefix();
+            let is_short = known.starts_with('-') && !known.starts_with("--");
+            arg.value.literal().is_none()
+                || is_short && known.contains(letters)
+                || longs.iter().any(|long| known.starts_with("--") && long.starts_with(known))
+        })
+    };
+    // Sockets, routes and interfaces as the kernel shows them.
+    let looks = match name {
+        "ss" => !flag(&['K', 'D'], &["--kill", "--diag"]),
+        "netstat" | "ipcalc" => true,
+        "route" => call.operands.is_empty(),
+        "arp" => !flag(&['s', 'd', 'f'], &["--set", "--delete", "--file"]),
+        "ifconfig" => call.operands.len() <= 1,
+        _ => false,
+    };
+    if looks {
+        findings.add(FileRead, call.name.span());
     }
 }
 

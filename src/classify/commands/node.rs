@@ -209,10 +209,8 @@ const NPM: &[Row] = &[
     command(&["uninstall", "un", "unlink", "remove", "rm", "r", "prune"])
         .classes(&[Network, FileModify, Destructive])
         .lenient(),
-    command(&["test", "t", "tst", "start", "stop", "restart", "run", "run-script", "rum", "urn"])
-        .posix()
-        .opaque(Cause::PackageScript)
-        .lenient(),
+    command(&["test", "t", "tst", "start", "stop", "restart"]).posix().opaque(Cause::PackageScript).lenient(),
+    command(&["run", "run-script", "rum", "urn"]).posix().lenient().hatch(script),
     command(&["exec", "x"])
         .posix()
         .classes(&[Network])
@@ -299,9 +297,10 @@ const NPM: &[Row] = &[
         "why",
         "query",
         "-l",
-        "edit-config",
     ])
-    .lenient(),
+    .classes(&[FileRead])
+    .lenient()
+    .options(NPM_OPTIONS),
     command(&["cache"]).lenient().hatch(cleaning_verb),
     command(&["edit", "explore"]).opaque(Cause::ExecOption).lenient(),
 ];
@@ -339,7 +338,10 @@ const YARN: &[Row] = &[
         .lenient(),
     command(&["pack", "init"]).classes(&[FileWrite]).lenient(),
     command(&["version"]).classes(&[FileModify, GitWrite]).lenient(),
-    command(&["list", "why", "bin", "help", "licenses", "versions", "check", "explain", "stage"]).lenient(),
+    command(&["list", "why", "bin", "help", "licenses", "versions", "check", "explain"])
+        .classes(&[FileRead])
+        .lenient(),
+    command(&["stage"]).classes(&[GitWrite]).lenient(),
     command(&["config"]).lenient().hatch(setting_verb),
     command(&["cache"]).lenient().hatch(cleaning_verb),
     command(&["autoclean", "unlink"]).classes(&[Destructive]).lenient(),
@@ -397,18 +399,28 @@ const PNPM: &[Row] = &[
         "root",
         "bin",
         "help",
-        "server",
         "cat-file",
         "cat-index",
         "find-hash",
     ])
+    .classes(&[FileRead])
     .lenient(),
+    command(&["server"]).opaque(Cause::PackageScript).lenient(),
     command(&["config", "c"]).lenient().hatch(setting_verb),
     command(&["store", "cache"]).lenient().hatch(cleaning_verb),
     command(&["pack", "init", "setup"]).classes(&[FileWrite]).lenient(),
     command(&["exec"]).posix().opaque(Cause::PackageScript).lenient().hatch(launcher::operands_run),
     command(&["*"]).posix().opaque(Cause::PackageScript).lenient(),
 ];
+
+/// `npm run` alone lists the scripts.
+fn script<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if call.operands.is_empty() && call.words.len() <= 1 {
+        findings.add(FileRead, call.name.span());
+    } else {
+        findings.opaque(Cause::PackageScript, call.name.span());
+    }
+}
 
 /// `yarn` alone installs.
 fn bare_install<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
@@ -444,7 +456,10 @@ fn reading_verb<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 fn setting_verb<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     match call.operand(0) {
         Some("get" | "list" | "ls" | "help") | None
-            if !call.operands.first().is_some_and(|word| word.is_dynamic()) => {}
+            if !call.operands.first().is_some_and(|word| word.is_dynamic()) =>
+        {
+            findings.add(FileRead, call.name.span());
+        }
         Some("edit") => findings.opaque(Cause::Editor, call.name.span()),
         _ => findings.add(FileModify, call.name.span()),
     }
@@ -456,6 +471,9 @@ fn cleaning_verb<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             findings.add(Destructive, call.name.span());
         }
         Some("add") => findings.add(Network, call.name.span()),
+        Some("ls" | "list" | "dir" | "path" | "status" | "verify") => {
+            findings.add(FileRead, call.name.span());
+        }
         _ => {}
     }
 }
@@ -479,6 +497,10 @@ fn version_manager<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         Some("default" | "global" | "local" | "alias" | "pin" | "set" | "trust" | "flush") => {
             findings.add(FileModify, span)
         }
+        Some(
+            "ls" | "list" | "current" | "which" | "where" | "version" | "versions" | "info" | "help"
+            | "doctor" | "env" | "root" | "bin-paths" | "settings",
+        ) => findings.add(FileRead, span),
         _ => {}
     }
 }

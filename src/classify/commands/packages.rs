@@ -67,6 +67,8 @@ pub const ROWS: &[Row] = &[
         "debconf-show",
         "deborphan",
     ])
+    .closed()
+    .classes(&[FileRead])
     .lenient()
     .options(&[
         opt("o", "option").value().opaque(Cause::ExecOption),
@@ -102,8 +104,30 @@ pub const ROWS: &[Row] = &[
             opt("x", "extract").adds(&[FileWrite]),
             opt("", "pre-invoke").value().opaque(Cause::ExecOption),
             opt("", "post-invoke").value().opaque(Cause::ExecOption),
-            opt("l", "list"),
-            opt("LSsIcp", ""),
+            opt("X", "vextract").adds(&[FileWrite]),
+            opt("R", "raw-extract").adds(&[FileWrite]),
+            opt("e", "control").adds(&[FileWrite]),
+            opt("b", "build").adds(&[FileWrite]),
+            opt("", "triggers-only").opaque(Cause::PackageScript),
+            opt("", "clear-selections").adds(&[FileModify]),
+            opt("", "remove-architecture").adds(&[FileModify]),
+            opt("", "update-avail").adds(&[FileModify]),
+            opt("", "merge-avail").adds(&[FileModify]),
+            opt("", "clear-avail").adds(&[FileModify]),
+            opt("l", "list").adds(&[FileRead]),
+            opt("L", "listfiles").adds(&[FileRead]),
+            opt("s", "status").adds(&[FileRead]),
+            opt("S", "search").adds(&[FileRead]),
+            opt("p", "print-avail").adds(&[FileRead]),
+            opt("I", "info").adds(&[FileRead]),
+            opt("c", "contents").adds(&[FileRead]),
+            opt("C", "audit").adds(&[FileRead]),
+            opt("V", "verify").adds(&[FileRead]),
+            opt("", "get-selections").adds(&[FileRead]),
+            opt("", "print-architecture").adds(&[FileRead]),
+            opt("", "print-foreign-architectures").adds(&[FileRead]),
+            opt("", "compare-versions").adds(&[FileRead]),
+            opt("", "validate-pkgname").adds(&[FileRead]),
         ])
         .operands(Role::Text),
     command(&["dnf", "yum", "microdnf", "dnf5", "tdnf", "zypper", "rpm-ostree", "transactional-update"])
@@ -141,6 +165,8 @@ pub const ROWS: &[Row] = &[
         command(&[
             "info", "list", "search", "policy", "stats", "dot", "audit", "verify", "version", "manifest",
         ])
+        .closed()
+        .classes(&[FileRead])
         .lenient(),
     ]),
     command(&["brew"]).lenient().subcommands(BREW).options(&[opt("v", "").info()]),
@@ -191,8 +217,10 @@ pub const ROWS: &[Row] = &[
             .lenient(),
         command(&["uninstall", "remove", "remote-delete"]).classes(&[Destructive]).lenient(),
         command(&["run", "enter", "build", "build-init"]).opaque(Cause::PackageScript).lenient(),
-        command(&["list", "info", "history", "remotes", "ps", "documents", "permissions", "config"])
+        command(&["list", "info", "history", "remotes", "ps", "documents", "permissions"])
+            .classes(&[FileRead])
             .lenient(),
+        command(&["config"]).lenient(),
         command(&["override", "repair", "make-current", "mask", "pin", "kill"])
             .classes(&[FileModify])
             .lenient(),
@@ -273,6 +301,7 @@ const APT: &[Row] = &[
         "versions",
         "showpkg",
     ])
+    .classes(&[FileRead])
     .lenient(),
     command(&["edit-sources"]).opaque(Cause::Editor).lenient(),
     command(&["hold", "unhold", "markauto", "unmarkauto", "satisfy", "modernize-sources"])
@@ -398,6 +427,7 @@ const BREW: &[Row] = &[
         .classes(&[Destructive])
         .lenient()
         .options(&[opt("n", "dry-run").drops(&[Destructive])]),
+    command(&["home", "homepage", "docs"]).lenient(),
     command(&[
         "list",
         "ls",
@@ -421,12 +451,10 @@ const BREW: &[Row] = &[
         "log",
         "cat",
         "options",
-        "home",
-        "homepage",
-        "docs",
         "--prefix",
         "--version",
     ])
+    .classes(&[FileRead])
     .lenient(),
     command(&["search"]).classes(&[Network]).lenient(),
     command(&["services"]).opaque(Cause::Configuration).lenient(),
@@ -452,6 +480,7 @@ fn marks<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let lists = call.words.iter().any(|arg| matches!(arg.value.literal(), Some("--list" | "--truename")));
     if reads || lists {
         findings.drops(crate::classify::OpSet::of(&[FileModify]));
+        findings.add(FileRead, call.name.span());
     }
 }
 
@@ -501,12 +530,10 @@ fn pacman<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         findings.add(FileModify, span);
     } else if mode.starts_with("-F") && mode.contains('y') {
         findings.add(Network, span);
-    } else if !mode.starts_with("-Q")
-        && !mode.starts_with("-T")
-        && !mode.starts_with("-F")
-        && !mode.starts_with("--")
-        && !mode.starts_with("-V")
+    } else if mode.starts_with("-Q") || mode.starts_with("-T") || mode.starts_with("-F") || mode == "--query"
     {
+        findings.add(FileRead, span);
+    } else if !mode.starts_with("--") && !mode.starts_with("-V") {
         findings.opaque(Cause::UnknownSubcommand, span);
     }
 }

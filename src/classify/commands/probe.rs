@@ -92,7 +92,9 @@ pub const ROWS: &[Row] = &[
         .options(&[opt("S", "script").value().opaque(Cause::ScriptFile)])
         .first(&[Role::Host]),
     // Queries: `dig -f FILE` reads names from a file.
-    command(&["dig", "host", "nslookup", "kdig", "delv", "whois", "getent"])
+    // Accounts and services are files here; names of hosts may be asked of a server.
+    command(&["getent"]).closed().lenient().values("s").long_values(&["service"]).hatch(database),
+    command(&["dig", "host", "nslookup", "kdig", "delv", "whois"])
         .closed()
         .classes(&[Network])
         .lenient()
@@ -259,5 +261,16 @@ fn nmap<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             _ if known.starts_with('-') => {}
             _ => findings.host(*word),
         }
+    }
+}
+
+/// `getent passwd` reads accounts; `getent hosts NAME` may ask a server.
+fn database<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    match call.operand(0) {
+        Some(
+            "passwd" | "group" | "shadow" | "gshadow" | "services" | "protocols" | "rpc" | "aliases"
+            | "initgroups" | "ethers",
+        ) => findings.add(FileRead, call.name.span()),
+        _ => findings.add(Network, call.name.span()),
     }
 }

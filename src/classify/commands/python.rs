@@ -75,7 +75,8 @@ pub const ROWS: &[Row] = &[
         .opaque(Cause::PackageScript)
         .lenient(),
         command(&["uninstall", "uninstall-all", "uninject"]).classes(&[Destructive]).lenient(),
-        command(&["list", "environment", "help", "completions", "pin", "unpin"]).lenient(),
+        command(&["list", "environment", "help", "completions"]).classes(&[FileRead]).lenient(),
+        command(&["pin", "unpin"]).classes(&[FileModify]).lenient(),
         command(&["ensurepath"]).classes(&[FileModify]).lenient(),
     ]),
     command(&["uv"])
@@ -102,7 +103,8 @@ pub const ROWS: &[Row] = &[
             .opaque(Cause::PackageScript)
             .lenient(),
         command(&["uninstall", "clean"]).classes(&[Network, Destructive]).lenient(),
-        command(&["graph", "check", "audit", "verify", "requirements", "--venv", "--where"]).lenient(),
+        command(&["graph", "verify", "requirements", "--venv", "--where"]).classes(&[FileRead]).lenient(),
+        command(&["check", "audit"]).classes(&[Network]).lenient(),
     ]),
     command(&["pdm", "hatch", "rye", "flit", "pip-compile", "pip-sync", "pip-audit", "pip-licenses"])
         .posix()
@@ -203,6 +205,7 @@ const PIP: &[Row] = &[
     command(&["uninstall"]).classes(&[Destructive]).lenient(),
     command(&["search", "index"]).classes(&[Network]).lenient(),
     command(&["list", "show", "freeze", "check", "inspect", "debug", "help", "completion"])
+        .classes(&[FileRead])
         .lenient()
         .hatch(outdated),
     command(&["hash"]).lenient().operands(Role::Read),
@@ -287,7 +290,10 @@ const UV: &[Row] = &[
             .lenient()
             .options(&[opt("o", "output-file").role(Role::Write)]),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
-        command(&["list", "show", "freeze", "check", "tree"]).lenient(),
+        command(&["list", "show", "freeze", "check", "tree"])
+            .classes(&[FileRead])
+            .lenient()
+            .options(&[opt("", "outdated").adds(&[Network])]),
     ]),
     command(&["sync", "add", "lock", "remove", "build"])
         .classes(&[Network])
@@ -302,20 +308,28 @@ const UV: &[Row] = &[
             .hatch(launcher::fetched),
         command(&["install", "upgrade"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
-        command(&["list", "dir", "update-shell"]).lenient(),
+        command(&["list", "dir"]).classes(&[FileRead]).lenient(),
+        command(&["update-shell"]).classes(&[FileModify]).lenient(),
     ]),
     command(&["python"]).lenient().subcommands(&[
         command(&["install", "upgrade"]).classes(&[Network, FileWrite]).lenient(),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
         command(&["pin"]).classes(&[FileWrite]).lenient(),
-        command(&["list", "find", "dir"]).lenient(),
+        command(&["list", "find", "dir"]).classes(&[FileRead]).lenient(),
     ]),
     command(&["venv", "init"]).classes(&[FileWrite]).lenient(),
     command(&["publish", "self", "auth"]).classes(&[Network]).lenient(),
     command(&["cache"]).lenient().hatch(cache),
-    command(&["tree", "export", "version", "help", "generate-shell-completion"])
+    // `uv version 1.2.0` writes the project file.
+    command(&["version"])
+        .classes(&[FileModify])
+        .bare(&[FileRead])
         .lenient()
-        .options(&[opt("o", "output-file").role(Role::Write), opt("", "bump").value().adds(&[FileModify])]),
+        .options(&[opt("", "bump").value().adds(&[FileModify])]),
+    command(&["tree", "export", "help", "generate-shell-completion"])
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[opt("o", "output-file").role(Role::Write), opt("", "outdated").adds(&[Network])]),
     command(&["format"])
         .classes(&[FileModify])
         .lenient()
@@ -332,7 +346,12 @@ const POETRY: &[Row] = &[
     command(&["build"]).classes(&[FileWrite]).opaque(Cause::BuildTool).lenient(),
     command(&["new", "init", "export"]).classes(&[FileWrite]).lenient(),
     command(&["shell"]).opaque(Cause::Interpreter).lenient(),
-    command(&["show", "check", "about", "help", "list", "version", "debug"]).lenient(),
+    command(&["show", "check", "about", "help", "list", "debug"])
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[opt("l", "latest").adds(&[Network]), opt("o", "outdated").adds(&[Network])]),
+    // `poetry version patch` writes the project file.
+    command(&["version"]).classes(&[FileModify]).bare(&[FileRead]).lenient(),
     command(&["config", "source"]).lenient().hatch(config),
     command(&["env"]).lenient().hatch(cache),
     command(&["cache"]).lenient().hatch(cache),
@@ -357,22 +376,12 @@ const CONDA: &[Row] = &[
     command(&["env"]).lenient().subcommands(&[
         command(&["create", "update"]).classes(&[Network]).opaque(Cause::PackageScript).lenient(),
         command(&["remove"]).classes(&[Destructive]).lenient(),
-        command(&["list", "config"]).lenient(),
+        command(&["list"]).classes(&[FileRead]).lenient(),
+        command(&["config"]).lenient(),
         command(&["export"]).lenient().options(&[opt("f", "file").role(Role::Write)]),
     ]),
-    command(&[
-        "list",
-        "info",
-        "doctor",
-        "compare",
-        "help",
-        "activate",
-        "deactivate",
-        "export",
-        "shell",
-        "repoquery",
-    ])
-    .lenient(),
+    command(&["list", "info", "doctor", "compare", "help"]).classes(&[FileRead]).lenient(),
+    command(&["activate", "deactivate", "export", "shell", "repoquery"]).lenient(),
     command(&["init", "config", "rename", "package", "pack"])
         .classes(&[FileModify])
         .lenient()
@@ -408,6 +417,7 @@ fn cache<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     match call.operand(0) {
         Some("purge" | "remove" | "clean" | "clear" | "prune") => findings.add(Destructive, call.name.span()),
         Some("use") => findings.unknown_path(FileWrite, call.name.span()),
+        Some("info" | "list" | "dir" | "size" | "activate") => findings.add(FileRead, call.name.span()),
         _ => {}
     }
 }
@@ -450,7 +460,12 @@ fn pyenv<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         }
         Some("uninstall" | "virtualenv-delete") => findings.add(Destructive, span),
         Some("exec") => findings.run(call.words.get(1..).unwrap_or(&[])),
+        // Without a version they show the one in force.
+        Some("global" | "local") if call.operands.len() == 1 => findings.add(FileRead, span),
         Some("global" | "local" | "rehash" | "virtualenv") => findings.add(FileModify, span),
+        Some("version" | "versions" | "which" | "whence" | "root" | "prefix" | "commands" | "shims") => {
+            findings.add(FileRead, span);
+        }
         _ => {}
     }
 }

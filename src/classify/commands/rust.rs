@@ -72,6 +72,7 @@ const CARGO_ALL: &[Row] = &[
     CARGO[11],
     CARGO[12],
     CARGO[13],
+    CARGO[14],
 ];
 
 const CARGO: &[Row] = &[
@@ -187,7 +188,8 @@ const CARGO: &[Row] = &[
     ])
     .classes(&[FileRead])
     .lenient(),
-    command(&["help", "version", "config", "configs", "-V"]).lenient(),
+    command(&["help", "version", "-V"]).pure().lenient(),
+    command(&["config", "configs"]).classes(&[FileRead]).lenient(),
 ];
 
 const RUSTUP: &[Row] = &[
@@ -202,13 +204,24 @@ const RUSTUP: &[Row] = &[
         command(&["install", "add", "update"]).classes(&[Network, FileWrite]).lenient(),
         command(&["uninstall", "remove"]).classes(&[Destructive]).lenient(),
         command(&["link"]).classes(&[FileWrite]).lenient(),
-        command(&["list", "help"]).lenient(),
+        command(&["list", "help"]).classes(&[FileRead]).lenient(),
     ]),
-    command(&["default", "override", "set"]).classes(&[FileModify]).lenient().bare(&[]),
-    command(&["show", "which", "doc", "man", "completions", "help"]).lenient(),
+    command(&["default", "set"]).classes(&[FileModify]).lenient().bare(&[FileRead]),
+    command(&["override"]).classes(&[FileModify]).lenient().bare(&[FileRead]).hatch(overrides),
+    // They open a browser or a pager.
+    command(&["doc", "man"]).lenient(),
+    command(&["show", "which", "completions", "help"]).classes(&[FileRead]).lenient(),
     command(&["install"]).classes(&[Network, FileWrite]).lenient(),
     command(&["uninstall"]).classes(&[Destructive]).lenient(),
 ];
+
+/// `rustup override list` shows.
+fn overrides<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if call.operand(0) == Some("list") {
+        findings.drops(crate::classify::OpSet::of(&[FileModify]));
+        findings.add(FileRead, call.name.span());
+    }
+}
 
 /// Options that stand behind the package's own operands.
 fn flags<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {

@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
     .hatch(partitions),
     command(&["mount", "mount.fuse", "fusermount", "fusermount3", "losetup", "kpartx"])
         .classes(&[FileModify])
-        .bare(&[])
+        .bare(&[FileRead])
         .lenient()
         .options(&[
             opt("l", "").drops(&[FileModify]),

@@ -11,6 +11,7 @@ pub const ROWS: &[Row] = &[
     // Looks at processes, machine and user.
     command(&[
         "ps",
+        "jps",
         "pgrep",
         "pidof",
         "pstree",
@@ -116,7 +117,7 @@ pub const ROWS: &[Row] = &[
         ])
         .numeric(),
     command(&["hwclock", "rtcwake", "adjtimex", "zdump", "tzselect"]).lenient(),
-    command(&["dmesg"]).closed().lenient().switches("xHTwLk").options(&[
+    command(&["dmesg"]).closed().classes(&[FileRead]).lenient().switches("xHTwLk").options(&[
         opt("CcD", "clear").adds(&[Destructive]),
         opt("F", "file").role(Role::Read),
         opt("n", "console-level").value().unbounded(),
@@ -240,7 +241,7 @@ pub const ROWS: &[Row] = &[
         .bare(&[])
         .values("uT")
         .options(&[
-            opt("l", "").transparent(),
+            opt("l", "").adds(&[FileRead]).transparent(),
             opt("r", "").adds(&[Destructive]).transparent(),
             opt("i", ""),
             opt("e", "").opaque(Cause::Editor),

@@ -2,7 +2,7 @@
 
 use crate::classify::findings::Findings;
 use crate::classify::hatch::{build, launcher};
-use crate::classify::op::OpClass::{Destructive, FileModify, FileWrite, Network};
+use crate::classify::op::OpClass::{Destructive, FileModify, FileRead, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -100,7 +100,18 @@ pub const ROWS: &[Row] = &[
 ];
 
 const GO: &[Row] = &[
-    command(&["build", "vet", "list"]).single().opaque(Cause::BuildTool).lenient().options(&[
+    // Without an option that makes it build, it reads sources; what is missing it would fetch, as cargo's queries do.
+    command(&["list"]).single().classes(&[FileRead]).lenient().options(&[
+        opt("", "C").chdir(),
+        opt("", "export").opaque(Cause::BuildTool),
+        opt("", "compiled").opaque(Cause::BuildTool),
+        opt("", "u").adds(&[Network]),
+        opt("", "versions").adds(&[Network]),
+        opt("", "retracted").adds(&[Network]),
+        opt("", "toolexec").value().opaque(Cause::ExecOption),
+        opt("", "overlay").value().opaque(Cause::ExecOption),
+    ]),
+    command(&["build", "vet"]).single().opaque(Cause::BuildTool).lenient().options(&[
         opt("", "o").role(Role::Write),
         opt("", "toolexec").value().opaque(Cause::ExecOption),
         opt("", "vettool").value().opaque(Cause::ExecOption),
@@ -147,8 +158,7 @@ const GO: &[Row] = &[
             .classes(&[FileModify])
             .lenient()
             .options(&[opt("", "json").drops(&[FileModify]), opt("", "print").drops(&[FileModify])]),
-        command(&["graph", "why"]).lenient(),
-        command(&["verify"]).lenient(),
+        command(&["graph", "why", "verify"]).classes(&[FileRead]).lenient(),
     ]),
     command(&["work"]).subcommands(&[
         command(&["init", "edit", "use"]).classes(&[FileModify]).lenient(),
@@ -161,6 +171,7 @@ const GO: &[Row] = &[
         .options(&[opt("", "n").drops(&[FileModify]), opt("", "diff").drops(&[FileModify])]),
     command(&["env"])
         .single()
+        .classes(&[FileRead])
         .lenient()
         .options(&[opt("", "w").adds(&[FileModify]), opt("", "u").adds(&[FileModify])]),
     command(&["clean"])
@@ -169,7 +180,14 @@ const GO: &[Row] = &[
         .lenient()
         .options(&[opt("", "n").drops(&[Destructive])]),
     command(&["version"]).pure().lenient(),
-    command(&["doc", "help", "bug", "telemetry"]).lenient(),
+    command(&["doc"])
+        .single()
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[opt("", "http").unbounded().opaque(Cause::ExecOption)]),
+    command(&["help"]).pure().lenient(),
+    // They start a browser, or change a setting.
+    command(&["bug", "telemetry"]).lenient(),
     command(&["tool"]).opaque(Cause::BuildTool).lenient(),
 ];
 
@@ -184,7 +202,7 @@ const DOTNET: &[Row] = &[
         .lenient(),
     command(&["new", "sln"]).classes(&[FileWrite]).lenient(),
     command(&["clean"]).classes(&[Destructive]).opaque(Cause::BuildTool).lenient(),
-    command(&["list", "help", "--info", "sdk"]).lenient(),
+    command(&["list", "help", "--info", "sdk"]).classes(&[FileRead]).local().lenient(),
 ];
 
 const GEM: &[Row] = &[
@@ -203,16 +221,14 @@ const GEM: &[Row] = &[
         "specification",
         "help",
         "info",
-        "sources",
         "query",
-        "search",
-        "outdated",
         "stale",
-        "check",
-        "pristine",
-        "rdoc",
     ])
-    .lenient(),
+    .classes(&[FileRead])
+    .lenient()
+    .options(&[opt("r", "remote").adds(&[Network]), opt("b", "both").adds(&[Network])]),
+    command(&["search", "outdated"]).classes(&[Network]).lenient(),
+    command(&["sources", "pristine", "rdoc", "check"]).lenient(),
     command(&["build", "unpack"]).classes(&[FileWrite]).opaque(Cause::BuildTool).lenient(),
     command(&["exec", "open"]).classes(&[Network]).opaque(Cause::PackageScript).posix().lenient(),
 ];
@@ -258,6 +274,10 @@ const COMPOSER: &[Row] = &[
 
 /// Goals and tasks that upload or download.
 fn publishes<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if matches!(call.words, [only] if only.value.literal() == Some("-version")) {
+        findings.opaque = None;
+        findings.add(FileRead, call.name.span());
+    }
     for word in &call.operands {
         let known = word.known_prefix();
         let name = known.rsplit(':').next().unwrap_or(known);

@@ -2,7 +2,7 @@
 
 use crate::classify::OpSet;
 use crate::classify::findings::Findings;
-use crate::classify::op::OpClass::{Destructive, FileWrite};
+use crate::classify::op::OpClass::{Destructive, FileRead, FileWrite};
 use crate::classify::opacity::Cause;
 use crate::classify::options::{Call, Word};
 use crate::classify::spec::Role;
@@ -74,8 +74,13 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
                     findings.opaque(Cause::ExecOption, word.span());
                 }
             }
-            "-E" | "-fsyntax-only" | "-M" | "-MM" | "-v" | "--version" | "-###" | "-dumpversion"
-            | "-dumpmachine" | "-dumpspecs" | "--help" | "-Q" | "-V" => is_silent = true,
+            "-dumpversion" | "-dumpfullversion" | "-dumpmachine" | "-dumpspecs" => {
+                is_silent = true;
+                findings.add(FileRead, word.span());
+            }
+            "-E" | "-fsyntax-only" | "-M" | "-MM" | "-v" | "--version" | "-###" | "--help" | "-Q" | "-V" => {
+                is_silent = true;
+            }
             "-MD" | "-MMD" | "-save-temps" => findings.unknown_path(FileWrite, word.span()),
             "-" => has_source = true,
             _ if COMPILER_VALUED.contains(&known) => {
@@ -104,7 +109,10 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             }
             // Options from a file may be any of these.
             _ if known.starts_with('@') => findings.opaque(Cause::UnknownOption, word.span()),
-            _ if known.starts_with("-print-") || known.starts_with("--print-") => is_silent = true,
+            _ if known.starts_with("-print-") || known.starts_with("--print-") => {
+                is_silent = true;
+                findings.add(FileRead, word.span());
+            }
             _ if known.starts_with('-') => {
                 if word.is_dynamic() {
                     findings.opaque(Cause::UnknownOption, word.span());
@@ -148,6 +156,9 @@ pub fn generator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         findings.drops(OpSet::of(&[FileWrite]));
     }
     let is_rustc = call.name.text().is_some_and(|name| name.ends_with("rustc"));
+    if is_rustc && matches!(call.words, [only] if matches!(only.value.literal(), Some("-vV" | "-Vv"))) {
+        findings.add(FileRead, call.name.span());
+    }
     for arg in call.words {
         let known = arg.value.known_prefix();
         let sets_linker = is_rustc && (known.contains("linker=") || known.starts_with("-Zcodegen-backend"));

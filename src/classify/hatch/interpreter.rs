@@ -24,7 +24,11 @@ pub fn shell<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
                 && !has_stdin(call) =>
         {
             findings.role(Role::Read, *script);
-            findings.opaque(Cause::ScriptFile, script.span());
+            // `bash -n` reads the script and runs nothing; with `-i` or `+n` beside it it does.
+            let options = &call.words[..call.first_operand];
+            if !matches!(options, [only] if only.value.literal() == Some("-n")) {
+                findings.opaque(Cause::ScriptFile, script.span());
+            }
         }
         _ => {
             findings.opaque(Cause::StdinCode, call.name.span());

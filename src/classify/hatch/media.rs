@@ -82,6 +82,9 @@ pub fn ffmpeg<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
                     input(value, findings);
                 }
             }
+            "version" | "buildconf" | "formats" | "muxers" | "demuxers" | "devices" | "codecs"
+            | "decoders" | "encoders" | "bsfs" | "protocols" | "filters" | "pix_fmts" | "layouts"
+            | "sample_fmts" | "hwaccels" | "colors" => findings.add(FileRead, word.span()),
             "report" => findings.unknown_path(FileWrite, word.span()),
             "progress" | "passlogfile" | "vstats_file" | "dump_attachment" | "stats_file" | "sdp_file" => {
                 if let Some(value) = words.next() {

@@ -89,3 +89,95 @@ fn the_bypasses_of_the_published_prefix_test_fail() {
         assert_eq!(decision(text), Decision::Forbidden, "{text}");
     }
 }
+
+/// Decision and workspace right of a line in a state with these tools, in a workspace.
+fn granted(tools: &str, workspace: &str, text: &str) -> (Decision, WorkspaceRight) {
+    let machine = one_state(&format!("{{{tools}, \"on\": {{\"X\": \"end\"}}}}"));
+    let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within(workspace);
+    let environment = Environment { cwd: workspace.into(), home: "/home/u".into(), ..Environment::default() };
+    let (law, line) = (policy.state("s").unwrap(), classify_line(text, &environment));
+    let rights = policy.rights(law, &line, RightsRequest { hosts: &[], narrow: true });
+    (policy.evaluate(law, text, &line).decision, rights.workspace)
+}
+
+const TESTS: &str = r#""allowed_tools": ["Read", "run_test"]"#;
+
+#[test]
+fn private_directories_need_no_tool_where_programs_run() {
+    for text in [
+        "echo x > /tmp/log",
+        "pytest -q > /tmp/log 2>&1",
+        "make 2>&1 | tee /tmp/build.log | tail -5",
+        "mkdir -p /tmp/a/b && cp src/lib.rs /tmp/a/b/",
+        "cd /tmp && echo x >> log",
+        "mktemp",
+        "mktemp -d",
+        "mktemp -t x.XXXX",
+        "mktemp -p /dev/shm",
+        "sed -i s/a/b/ /tmp/f; chmod +x /tmp/f; touch /dev/shm/y",
+        "rm -f /tmp/log /tmp/other",
+    ] {
+        assert_eq!(
+            granted(TESTS, "/work/project", text),
+            (Decision::Allow, WorkspaceRight::ThrowAway),
+            "{text}"
+        );
+        let planning = granted(r#""allowed_tools": ["Read"]"#, "/work/project", text);
+        assert_eq!(planning.0, Decision::Forbidden, "planning: {text}");
+    }
+    let listed = r#""allowed_tools": ["Bash"], "allowed_commands": ["pytest"]"#;
+    for text in ["pytest -q > /tmp/log", "pytest -q | tee /tmp/log", "echo x > /tmp/y; pytest"] {
+        assert_eq!(granted(listed, "/work/project", text).0, Decision::Allow, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_private_directory_needs_its_tool() {
+    for text in [
+        "echo x > /tmp",
+        "echo x > /tmp/../etc/x",
+        "echo x > /tmpx",
+        "echo x > /var/tmp/x",
+        "echo x > tmp/x",
+        "echo x > \"$T\"",
+        "cp a /tmp/x b",
+        "echo x > /tmp/x; touch y",
+        "rm -rf /tmp/x",
+        "mv src/lib.rs /tmp/",
+        "mktemp x.XXX",
+        "mktemp -p .",
+        "mktemp -p \"$D\"",
+        "git commit -m x > /tmp/log",
+    ] {
+        assert_eq!(granted(TESTS, "/work/project", text).0, Decision::Forbidden, "{text}");
+    }
+    // The workspace itself lies below /tmp: it is there inside.
+    for (text, decision) in [
+        ("echo x > /tmp/log", Decision::Allow),
+        ("echo x > /tmp/project/f", Decision::Forbidden),
+        ("chmod 700 /tmp/project", Decision::Forbidden),
+        ("touch /tmp/*", Decision::Forbidden),
+        ("echo x > f", Decision::Forbidden),
+    ] {
+        assert_eq!(granted(TESTS, "/tmp/project", text).0, decision, "{text}");
+    }
+    let denied = r#""allowed_tools": ["Bash"], "disallowed_tools": ["Write"]"#;
+    assert_eq!(granted(denied, "/work/project", "echo x > /tmp/log").0, Decision::Forbidden);
+}
+
+#[test]
+fn a_link_in_a_private_directory_gets_no_way_into_the_workspace() {
+    // A state that may delete and run: a transparent line has the workspace writable, this one must not.
+    let deletes = r#""allowed_tools": ["Read", "Bash", "delete_file"]"#;
+    for text in ["ln -s /work/project/src /tmp/s; echo x > /tmp/s/lib.rs", "rm -f /tmp/s/lib.rs"] {
+        assert_eq!(
+            granted(deletes, "/work/project", text),
+            (Decision::Allow, WorkspaceRight::ThrowAway),
+            "{text}"
+        );
+    }
+    assert_eq!(granted(deletes, "/work/project", "rm -f a"), (Decision::Allow, WorkspaceRight::Write));
+    let listed = r#""allowed_tools": ["Bash"], "allowed_commands": ["touch"]"#;
+    assert_eq!(granted(listed, "/work/project", "touch /tmp/s/a").1, WorkspaceRight::ThrowAway);
+    assert_eq!(granted(listed, "/work/project", "touch a").1, WorkspaceRight::Write);
+}
