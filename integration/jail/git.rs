@@ -68,7 +68,7 @@ const ATTACKS: &[&str] = &[
     "printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$M\" >> bare.git/config",
     "mkdir e; cp -r .git/. e/; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$M\" >> e/config; printf \"gitdir: $PWD/e\" > wt/.git",
     "mv wt w2; cp -r w2 wt; mkdir e; cp -r .git/. e/; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$M\" >> e/config; printf \"gitdir: $PWD/e\" > wt/.git",
-    "printf '#!/bin/sh\\n$M\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change",
+    "printf '#!/bin/sh\\n%s\\n' \"$M\" > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change",
     "mv .git/hooks .git/h2; mkdir .git/hooks; printf '#!/bin/sh\\n%s\\n' \"$M\" > .git/hooks/post-index-change; chmod +x .git/hooks/*",
     "mv .git/info .git/i2; mkdir .git/info; echo '* filter=x' > .git/info/attributes; printf '[filter \"x\"]\\n\\tclean = \"%s\"\\n' \"$M\" >> .git/config",
     "ln .git/config c; printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$M\" >> c",
@@ -248,7 +248,7 @@ fn planted() -> Verdict {
         let place = Place::new();
         let done = Jail::write(&place.workspace()).sh(script);
         let found = &done.outcome.planted;
-        check!(found.iter().any(|(_, found)| found == key), "{script}: {found:?} {}", done.all());
+        check!(found.iter().any(|planted| planted.setting == *key), "{script}: {found:?} {}", done.all());
     }
     let place = Place::new();
     let done =

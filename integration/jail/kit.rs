@@ -186,6 +186,7 @@ impl Jail {
             env,
             limits: Limits { timeout: Some(Duration::from_secs(60)), ..Limits::default() },
             protections: protection::ALL.into_iter().map(|p| (p, Requirement::Degradable)).collect(),
+            repositories: None,
         };
         Self { spec, host: probe(), keep: 1 << 20 }
     }

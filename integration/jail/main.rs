@@ -15,6 +15,7 @@ mod layer;
 mod leftovers;
 mod levels;
 mod limits;
+mod planted;
 mod signals;
 mod terminal;
 mod view;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         view::CASES,
         files::CASES,
         git::CASES,
+        planted::CASES,
         layer::CASES,
         limits::CASES,
         capture::CASES,

@@ -128,13 +128,20 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             visible(&path.to_string_lossy())
         );
     }
-    for (file, setting) in &outcome.planted {
-        let _ = writeln!(
-            out,
-            "swbox: planted-config: {} ({}) makes git run something for whoever uses this new repository; look at it first",
-            visible(&file.to_string_lossy()),
-            visible(setting)
-        );
+    for planted in &outcome.planted {
+        let file = visible(&planted.file.to_string_lossy());
+        let setting = visible(&planted.setting);
+        let _ = match &planted.moved {
+            Some(moved) => writeln!(
+                out,
+                "swbox: planted-config: {file} ({setting}) makes git run something or read elsewhere; it was moved to {}",
+                visible(&moved.to_string_lossy())
+            ),
+            None => writeln!(
+                out,
+                "swbox: planted-config: {file} ({setting}) is still there: look at it before you use git in this workspace"
+            ),
+        };
     }
     for path in &outcome.appeared {
         let _ = writeln!(

@@ -106,6 +106,7 @@ mod tests {
             env: BTreeMap::from([("http_proxy".into(), "http://corp.example:3128".into())]),
             limits: Limits::default(),
             protections,
+            repositories: None,
         };
         let host = Host { level, landlock_abi: 7, seccomp: true, uid: 1000, gid: 1000 };
         crate::jail::plan(&spec, &host, &["curl".into()])

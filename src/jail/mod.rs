@@ -30,6 +30,7 @@ mod spread;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream};
+pub use git::Planted;
 pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome};
 pub use output::Capture;

@@ -111,8 +111,8 @@ pub struct Outcome {
     pub quarantined: Vec<std::path::PathBuf>,
     /// Run-later files (`.envrc`, `.vscode` …) that are new.
     pub appeared: Vec<std::path::PathBuf>,
-    /// New repositories whose configuration runs something: the file and the key.
-    pub planted: Vec<(std::path::PathBuf, String)>,
+    /// What makes git run something in repositories that are new or were changed (then the run is 125).
+    pub planted: Vec<super::git::Planted>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
 }

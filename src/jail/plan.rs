@@ -227,6 +227,8 @@ pub struct JailPlan {
     pub limits: Limits,
     /// The proxy that leads to a list of hosts; nothing else leads out of the network namespace.
     pub egress: Option<crate::proxy::Order>,
+    /// Where it is noted which repositories the workspace has, so that the next launch holds them without a walk.
+    pub repositories: Option<PathBuf>,
     /// Each protection and how it will be achieved.
     pub protections: Vec<(Protection, Achieved)>,
     /// The protections that must be had; the rest is given up where the host cannot give it.

@@ -157,6 +157,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         },
         limits: spec.limits.clone(),
         egress,
+        repositories: spec.repositories.clone().filter(|_| view == View::Writable),
         protections: judgement.achievements,
         strict: protection::strict(spec),
         degraded: judgement.degraded,

@@ -31,6 +31,8 @@ pub struct HostFacts {
     pub gitconfig: Vec<u8>,
     /// This workspace's cache.
     pub cache: PathBuf,
+    /// Where it is noted which repositories this workspace has.
+    pub repositories: Option<PathBuf>,
 }
 
 /// What is to be run where, with which rights.
@@ -143,6 +145,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
         env: environment(profile, facts, task, &anchors, &executable),
         limits,
         protections: profile.protections.clone(),
+        repositories: facts.repositories.clone(),
         binds: binds.found,
     }
 }
@@ -257,6 +260,7 @@ mod tests {
             env: env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             own: vec!["/home/u/.config/swbox".into(), "/home/u/.local/state/swbox".into()],
             cache: "/home/u/.cache/swbox/1".into(),
+            repositories: None,
             ..HostFacts::default()
         }
     }

@@ -110,4 +110,6 @@ pub struct SandboxSpec {
     pub limits: Limits,
     /// What is asked of each protection.
     pub protections: BTreeMap<Protection, Requirement>,
+    /// Where swbox notes which repositories the workspace has; no command sees it.
+    pub repositories: Option<PathBuf>,
 }

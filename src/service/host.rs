@@ -43,6 +43,7 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         gitconfig: git_configuration(&home, &place("XDG_CONFIG_HOME", ".config")),
         secrets: Vec::new(),
         cache: own[2].clone(),
+        repositories: None,
         own,
         env,
         home,
@@ -59,6 +60,7 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     if let Some(base) = facts.own.get(2) {
         facts.cache = base.join(cache_name(workspace));
     }
+    facts.repositories = facts.own.get(1).map(|state| state.join("repositories").join(cache_name(workspace)));
     let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
     let places = secret_places(profile, &anchors);
     let mut found = Vec::new();

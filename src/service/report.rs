@@ -243,7 +243,13 @@ fn jail(outcome: &Outcome) -> Value {
         "planted": outcome
             .planted
             .iter()
-            .map(|(file, setting)| json!({ "file": file.to_string_lossy(), "setting": setting }))
+            .map(|planted| {
+                json!({
+                    "file": planted.file.to_string_lossy(),
+                    "setting": planted.setting,
+                    "moved": planted.moved.as_ref().map(|path| path.to_string_lossy()),
+                })
+            })
             .collect::<Vec<_>>(),
         "limit": outcome.limit.map(crate::jail::LimitHit::name),
     })

@@ -134,6 +134,7 @@ impl Scene {
             files: Vec::new(),
             env: BTreeMap::new(),
             limits: Limits { timeout: Some(std::time::Duration::from_secs(20)), ..Limits::default() },
+            repositories: None,
             protections: super::protection::ALL
                 .into_iter()
                 .map(|protection| (protection, crate::profile::Requirement::Degradable))

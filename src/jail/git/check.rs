@@ -3,15 +3,15 @@
 //!
 //! Danger: the command chose these names. Nothing is followed through a link, and what is moved stays on its file system.
 
-use std::ffi::OsString;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::survey::{Kind, is_git_directory, kind, link_target, names, read};
-use super::{Findings, Layout, config, view};
+use super::judge::Judge;
+use super::survey::{Kind, kind};
+use super::walk::{self, Found};
+use super::{Findings, Hold, Layout, Planted, git_step, record, view};
 use crate::jail::plan::{JailPlan, View};
-
-/// The largest configuration that is read; a bigger one counts as planted.
-const CONFIG_LIMIT: u64 = 1 << 20;
 
 /// Checks what `layout` says about the workspace of `plan`.
 pub(in crate::jail) fn check(plan: &JailPlan, layout: &Layout) -> Findings {
@@ -28,16 +28,51 @@ pub(in crate::jail) fn check(plan: &JailPlan, layout: &Layout) -> Findings {
         findings.quarantined.push(quarantine(layout, path));
     }
     findings.appeared = layout.reported.iter().filter(|path| appeared(path)).cloned().collect();
-    if view(plan) == Some(View::Writable) {
-        let workspace = &plan.workspace;
-        judge(layout, workspace, &mut findings);
-        for name in names(workspace) {
-            if name != ".git" {
-                judge(layout, &workspace.join(name), &mut findings);
-            }
+    repositories(plan, layout, &mut findings);
+    findings
+}
+
+/// Looks for repositories wherever the command may have made or changed one, and judges them.
+fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
+    let writable = view(plan) == Some(View::Writable);
+    let held: HashSet<&OsStr> = layout
+        .holds
+        .iter()
+        .filter(|(_, hold)| **hold != Hold::Pin)
+        .map(|(path, _)| path.as_os_str())
+        .collect();
+    let mut found = Found::default();
+    if writable {
+        found = walk::repositories(&plan.workspace, &|path| held.contains(path.as_os_str()));
+    }
+    if git_step(plan) == Some(true) {
+        let parts =
+            layout.known.iter().flat_map(|known| ["modules", "worktrees"].map(|part| known.join(part)));
+        for part in parts {
+            let more = walk::repositories(&part, &|_| false);
+            found.places.extend(more.places);
+            found.bare.extend(more.bare);
+            found.unseen = found.unseen.or(more.unseen);
         }
     }
-    findings
+    if let Some((path, why)) = found.unseen {
+        let setting = format!("not looked into: {why}");
+        findings.planted.push(Planted { file: path, setting, moved: None });
+    }
+    let note = plan.repositories.as_deref().filter(|_| writable);
+    let first = layout.noted.is_none() && note.is_some_and(record::begin);
+    let mut judge = Judge::new(&plan.workspace, layout, first, findings);
+    let mut places = found.places;
+    places.retain(|place| judge.place(place));
+    found.bare.retain(|directory| judge.bare(directory));
+    if let Some(file) = note {
+        let noted = layout.noted.as_deref().unwrap_or_default();
+        places.extend(found.bare);
+        // What is held as a whole was not walked into.
+        let whole = noted.iter().map(|place| plan.workspace.join(place));
+        places.extend(whole.filter(|place| layout.known.contains(place)));
+        record::update(file, &plan.workspace, noted, &places);
+    }
 }
 
 /// Whether something is at `path` and its parents are directories.
@@ -59,54 +94,5 @@ fn quarantine(layout: &Layout, path: &Path) -> PathBuf {
         target
     } else {
         path.to_owned()
-    }
-}
-
-/// Reports a repository at `place` that was not there before and whose configuration runs something.
-fn judge(layout: &Layout, place: &Path, findings: &mut Findings) {
-    let entry = place.join(".git");
-    let directory = match kind(&entry) {
-        Kind::Directory => entry,
-        Kind::File | Kind::Link if layout.known.contains(&entry) => return,
-        Kind::File => match link_target(&entry) {
-            Some(target) => target,
-            None => return,
-        },
-        Kind::Link => match entry.canonicalize() {
-            Ok(target) => target,
-            Err(_) => return,
-        },
-        // A bare layout: git takes the directory itself for a repository.
-        Kind::Missing if is_git_directory(place) => place.to_owned(),
-        Kind::Missing => return,
-    };
-    if layout.known.contains(&directory) {
-        return;
-    }
-    for part in ["config", "config.worktree"] {
-        let file = directory.join(part);
-        match std::fs::symlink_metadata(&file) {
-            Ok(found) if found.is_file() && found.len() <= CONFIG_LIMIT => {
-                let settings = config::settings(&read(&file, CONFIG_LIMIT));
-                if let Some(setting) = config::executable(&settings) {
-                    findings.planted.push((file, setting.name.clone()));
-                }
-            }
-            Ok(_) => findings.planted.push((file, "not a plain file".to_owned())),
-            Err(_) => {}
-        }
-    }
-    for (part, what) in [("commondir", "redirects git"), ("objects/info/alternates", "redirects git")] {
-        let file = directory.join(part);
-        if kind(&file) != Kind::Missing {
-            findings.planted.push((file, what.to_owned()));
-        }
-    }
-    let hooks = directory.join("hooks");
-    if let Ok(entries) = std::fs::read_dir(&hooks) {
-        let live = |name: &OsString| !name.to_string_lossy().ends_with(".sample");
-        if let Some(hook) = entries.flatten().map(|entry| entry.file_name()).find(live) {
-            findings.planted.push((hooks.join(hook), "a hook".to_owned()));
-        }
     }
 }

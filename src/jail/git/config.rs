@@ -1,6 +1,10 @@
-//! Reading git configuration files, to find what in them makes git run a program or read other files. Pure.
+//! Reading git configuration files, to find what in them makes git run a program or read other files, and which. Pure.
 //!
 //! Danger: a key that is missing from the table here is one that a planted repository can use unseen.
+
+use std::path::{Path, PathBuf};
+
+use super::survey::normal;
 
 /// One setting: `section.subsection.key` with section and key in lower case, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,7 @@ const EXECUTABLE: &[&str] = &[
     "filter.*.clean",
     "filter.*.process",
     "filter.*.smudge",
+    "gc.recentobjectshook",
     "gpg.*.defaultkeycommand",
     "gpg.*.program",
     "gpg.program",
@@ -42,18 +47,23 @@ const EXECUTABLE: &[&str] = &[
     "guitool.*.cmd",
     "hook.*.command",
     "http.proxyauthmethod",
+    "imap.tunnel",
     "include.path",
     "includeif.*.path",
     "init.templatedir",
     "instaweb.httpd",
     "interactive.difffilter",
+    "lfs.customtransfer.*.path",
+    "lfs.extension.*.clean",
+    "lfs.extension.*.smudge",
     "man.*.cmd",
     "man.*.path",
     "merge.*.driver",
     "mergetool.*.cmd",
     "mergetool.*.path",
     "pager.*",
-    "protocol.ext.allow",
+    "protocol.*.allow",
+    "protocol.allow",
     "receive.procreceiverefs",
     "remote.*.proxy",
     "remote.*.receivepack",
@@ -61,6 +71,7 @@ const EXECUTABLE: &[&str] = &[
     "remote.*.vcs",
     "sendemail.*",
     "sequence.editor",
+    "svn.authorsprog",
     "tar.*.command",
     "trailer.*.cmd",
     "trailer.*.command",
@@ -157,16 +168,65 @@ pub(super) fn last<'a>(settings: &'a [Setting], name: &str) -> Option<&'a str> {
     settings.iter().rev().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
 }
 
-/// The first setting that makes git run a program or read more configuration.
-pub(super) fn executable(settings: &[Setting]) -> Option<&Setting> {
-    settings.iter().find(|setting| {
-        let alias = setting.name.starts_with("alias.") && setting.value.starts_with('!');
-        let update = setting.name.starts_with("submodule.")
-            && setting.name.ends_with(".update")
-            && setting.value.starts_with('!');
-        let off = setting.name == "core.fsmonitor" && matches!(setting.value.as_str(), "false" | "0" | "");
-        (alias || update || EXECUTABLE.iter().any(|pattern| matches(pattern, &setting.name))) && !off
-    })
+/// Whether a setting makes git run a program or read more configuration.
+pub(super) fn is_executable(setting: &Setting) -> bool {
+    let (name, value) = (setting.name.as_str(), setting.value.as_str());
+    let of = |section: &str| name.starts_with(section);
+    if HARMLESS.contains(&(name, value)) {
+        return false;
+    }
+    match name {
+        // Yes or no asks for git's own.
+        "core.fsmonitor" => !BOOLEAN.contains(&value.to_ascii_lowercase().as_str()),
+        "core.hookspath" => value != "/dev/null",
+        // `!` is for a shell; options may name a directory of programs.
+        _ if of("alias.") => value.starts_with(['!', '-']),
+        _ if of("submodule.") && name.ends_with(".update") => value.starts_with('!'),
+        // `transport::address` starts a program for the transport.
+        _ if of("remote.") && (name.ends_with("url")) => value.contains("::"),
+        _ if of("url.") => name.contains("::"),
+        _ => EXECUTABLE.iter().any(|pattern| matches(pattern, name)),
+    }
+}
+
+/// Values of settings that switch something on or off.
+const BOOLEAN: [&str; 9] = ["", "0", "1", "false", "no", "off", "on", "true", "yes"];
+
+/// Settings of the table that a widespread tool writes, with the values by which its own programs run.
+const HARMLESS: [(&str, &str); 4] = [
+    ("filter.lfs.clean", "git-lfs clean -- %f"),
+    ("filter.lfs.process", "git-lfs filter-process"),
+    ("filter.lfs.process", "git-lfs filter-process --skip"),
+    ("filter.lfs.smudge", "git-lfs smudge -- %f"),
+];
+
+/// Whether the value of an executable setting is a path, and not a command.
+pub(super) fn is_place(setting: &Setting) -> bool {
+    setting.name == "core.hookspath" || setting.name == "core.attributesfile" || is_include(setting)
+}
+
+/// Whether a setting names another configuration file.
+pub(super) fn is_include(setting: &Setting) -> bool {
+    setting.name == "include.path"
+        || setting.name.starts_with("includeif.") && setting.name.ends_with(".path")
+}
+
+/// The paths that an executable setting of a file in the directory `around` may name, for a repository whose work tree
+/// is `tree`: its value, or each word of it, since a command may be `sh scripts/filter %f`. In normal form.
+pub(super) fn named_paths(setting: &Setting, around: &Path, tree: &Path) -> Vec<PathBuf> {
+    if is_include(setting) {
+        return normal(&around.join(&setting.value)).into_iter().collect();
+    }
+    if is_place(setting) {
+        return normal(&tree.join(&setting.value)).into_iter().collect();
+    }
+    let command = setting.value.strip_prefix('!').unwrap_or(&setting.value);
+    let words = shell_words::split(command)
+        .unwrap_or_else(|_| command.split_whitespace().map(str::to_owned).collect());
+    let mut words = words.into_iter();
+    // A first word without a slash is looked for in PATH.
+    let program = words.next().filter(|word| word.contains('/'));
+    program.into_iter().chain(words).filter_map(|word| normal(&tree.join(word))).collect()
 }
 
 /// Whether `name` is `pattern`, whose `*` stands for any non-empty text.
@@ -217,8 +277,13 @@ mod tests {
             "[pager]\nlog = x",
             "[submodule \"a\"]\nupdate = !x",
             "[core]\nbare = false\n[core]\nsshCommand = \\\nx",
+            "[alias]\n st = --exec-path=/tmp/x foo",
+            "[remote \"o\"]\nurl = ext::sh -c x",
+            "[url \"ext::sh -c x\"]\ninsteadOf = https://",
+            "[filter \"lfs\"]\nclean = sh x",
+            "[protocol \"ext\"]\nallow = always",
         ] {
-            assert!(executable(&settings(text.as_bytes())).is_some(), "{text}");
+            assert!(settings(text.as_bytes()).iter().any(is_executable), "{text}");
         }
     }
 
@@ -226,8 +291,24 @@ mod tests {
     fn what_git_init_and_clone_write_is_harmless() {
         let text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
                     [remote \"origin\"]\n\turl = /x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
-                    [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[alias]\n\tst = status\n";
-        assert_eq!(executable(&settings(text.as_bytes())), None);
+                    [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[alias]\n\tst = status\n\
+                    [core]\n\tfsmonitor = true\n\thooksPath = /dev/null\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n";
+        let found: Vec<_> = settings(text.as_bytes()).into_iter().filter(is_executable).collect();
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn a_setting_names_the_files_it_runs() {
+        let named = |text: &str| {
+            let found = settings(text.as_bytes());
+            let paths = named_paths(&found[0], Path::new("/w/.git"), Path::new("/w"));
+            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(named("[core]\nhooksPath = .husky/_"), ["/w/.husky/_"]);
+        assert_eq!(named("[include]\npath = ../.gitconfig"), ["/w/.gitconfig"]);
+        assert_eq!(named("[filter \"x\"]\nclean = sh scripts/x.sh %f"), ["/w/scripts/x.sh", "/w/%f"]);
+        assert_eq!(named("[alias]\nx = !./run 'a b'"), ["/w/run", "/w/a b"]);
+        assert_eq!(named("[core]\npager = less"), Vec::<String>::new());
     }
 
     #[test]

@@ -10,7 +10,10 @@
 mod check;
 mod config;
 mod index;
+mod judge;
+mod record;
 mod survey;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,6 +51,35 @@ pub(super) struct Layout {
     known: Vec<PathBuf>,
     /// Where things that appeared are moved.
     quarantine: Option<PathBuf>,
+    /// When the command did not run yet.
+    since: Moment,
+    /// Directories with a repository that former runs noted, below the workspace; absent where nobody looked yet.
+    noted: Option<Vec<PathBuf>>,
+}
+
+/// A moment of the clock that the times of files are taken from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Moment {
+    fn now() -> Self {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        Self { seconds: now.tv_sec, nanoseconds: now.tv_nsec }
+    }
+}
+
+/// Something in a new or changed repository that makes git run a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planted {
+    /// Where it was.
+    pub file: PathBuf,
+    /// The setting, or what else it is.
+    pub setting: String,
+    /// Where it is now, out of git's sight; absent where it could not be moved.
+    pub moved: Option<PathBuf>,
 }
 
 /// What was found when the process tree was dead.
@@ -57,8 +89,8 @@ pub(super) struct Findings {
     pub(super) quarantined: Vec<PathBuf>,
     /// Run-later files that are new.
     pub(super) appeared: Vec<PathBuf>,
-    /// New git directories whose configuration runs something: the file and the key.
-    pub(super) planted: Vec<(PathBuf, String)>,
+    /// What makes git run something in repositories that are new or were changed.
+    pub(super) planted: Vec<Planted>,
 }
 
 impl Layout {
@@ -72,6 +104,11 @@ impl Layout {
                 follow: false,
             })
             .collect()
+    }
+
+    /// Whether `path` lies in a git directory that was known before.
+    fn reaches(&self, path: &Path) -> bool {
+        self.known.iter().any(|known| path.starts_with(known))
     }
 
     fn hold(&mut self, path: &Path, hold: Hold) {

@@ -9,14 +9,18 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Hold, Layout, config, git_step, index, view};
+use super::{Hold, Layout, Moment, config, git_step, index, record, view};
 use crate::jail::plan::{JailPlan, Step, View};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
 /// The largest configuration or link file that is read.
 const FILE_LIMIT: u64 = 1 << 20;
 
 /// The largest index that is searched for submodules at each launch; `.git/modules` names those of bigger ones.
 const INDEX_LIMIT: u64 = 2 << 20;
+
+/// How many configuration files are followed from one, itself included.
+const INCLUDES: usize = 8;
 
 /// How many submodules are looked at.
 const MODULE_LIMIT: usize = 1000;
@@ -42,12 +46,13 @@ pub(in crate::jail) fn survey(plan: &JailPlan) -> Layout {
         workspace: &plan.workspace,
         git_write,
         writable: view == View::Writable,
-        layout: Layout::default(),
+        layout: Layout { since: Moment::now(), ..Layout::default() },
         modules: 0,
     };
     survey.root(view);
     if survey.writable {
         survey.nested();
+        survey.noted(plan.repositories.as_deref());
         for step in &plan.steps {
             if let Step::Protect { name } = step {
                 survey.run_later(&plan.workspace.join(name));
@@ -144,7 +149,7 @@ impl Survey<'_> {
         } else if self.writable || !inside {
             self.layout.hold(directory, Hold::ReadOnly);
         }
-        self.hooks_path(directory);
+        self.named_in(directory);
         self.worktrees(directory);
         self.submodules(&directory.join("modules"), 0);
         self.gitlinks(directory);
@@ -175,14 +180,35 @@ impl Survey<'_> {
         }
     }
 
-    /// `core.hooksPath` inside the workspace: what lies there runs at the next commit.
-    fn hooks_path(&mut self, directory: &Path) {
-        let settings = config::settings(&read(&directory.join("config"), FILE_LIMIT));
-        let Some(hooks) = config::last(&settings, "core.hookspath") else { return };
-        let Some(hooks) = normal(&self.workspace.join(hooks)) else { return };
-        if self.writable && hooks.starts_with(self.workspace) && hooks != self.workspace {
-            self.layout.pin_ancestors(self.workspace, &hooks);
-            self.executable(hooks);
+    /// What the configuration names inside the workspace and git runs or reads as configuration: the directory of
+    /// `core.hooksPath`, included files, scripts that are filters, pagers or aliases.
+    fn named_in(&mut self, directory: &Path) {
+        if !self.writable {
+            return;
+        }
+        let inside = directory.starts_with(self.workspace) && directory.ends_with(".git");
+        let tree = directory.parent().filter(|_| inside).unwrap_or(self.workspace).to_owned();
+        let mut files = vec![directory.join("config")];
+        let mut read_so_far = 0;
+        while let Some(file) = files.pop().filter(|_| read_so_far < INCLUDES) {
+            read_so_far += 1;
+            let settings = config::settings(&read(&file, FILE_LIMIT));
+            for setting in settings.iter().filter(|setting| config::is_executable(setting)) {
+                let around = file.parent().unwrap_or(directory);
+                for named in config::named_paths(setting, around, &tree) {
+                    if !named.starts_with(self.workspace) || named == self.workspace {
+                        continue;
+                    }
+                    let whole = config::is_place(setting);
+                    if whole || matches!(kind(&named), Kind::File | Kind::Link) {
+                        self.layout.pin_ancestors(self.workspace, &named);
+                        self.executable(named.clone());
+                    }
+                    if config::is_include(setting) {
+                        files.push(named);
+                    }
+                }
+            }
         }
     }
 
@@ -236,8 +262,27 @@ impl Survey<'_> {
         }
         for path in index::gitlinks(&read(&directory.join("index"), INDEX_LIMIT)) {
             if path.components().all(|component| matches!(component, Component::Normal(_))) {
-                self.repository(&self.workspace.join(path));
+                self.deep_repository(&path);
             }
+        }
+    }
+
+    /// Repositories that former runs noted.
+    fn noted(&mut self, note: Option<&Path>) {
+        let Some(noted) = note.and_then(record::load) else { return };
+        for path in &noted {
+            self.deep_repository(path);
+        }
+        self.layout.noted = Some(noted);
+    }
+
+    /// A repository at a path below the workspace, if no part of that is a link by now.
+    fn deep_repository(&mut self, path: &Path) {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        // The working directory is the workspace.
+        if rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve).is_ok() {
+            self.repository(&self.workspace.join(path));
         }
     }
 
@@ -338,7 +383,7 @@ pub(super) fn read(path: &Path, limit: u64) -> Vec<u8> {
 }
 
 /// The first line of a small file, as a path.
-fn read_line(path: &Path) -> Option<PathBuf> {
+pub(super) fn read_line(path: &Path) -> Option<PathBuf> {
     let bytes = read(path, FILE_LIMIT);
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     (!line.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(line)))
@@ -359,13 +404,12 @@ fn work_tree(directory: &Path) -> Option<PathBuf> {
 
 /// Whether git would take it for a repository.
 pub(super) fn is_git_directory(path: &Path) -> bool {
-    kind(&path.join("HEAD")) != Kind::Missing
-        && kind(&path.join("objects")) != Kind::Missing
-        && kind(&path.join("refs")) != Kind::Missing
+    let has = |name: &str| kind(&path.join(name)) != Kind::Missing;
+    has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
 /// An absolute path without `.` and `..`; `None` when it climbs above the root.
-fn normal(path: &Path) -> Option<PathBuf> {
+pub(super) fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for component in path.components() {
         match component {

@@ -1,0 +1,103 @@
+//! A note of where the repositories of a workspace are, below its first level: what the walk after one run found, so that
+//! the next launch can hold them without a walk of its own.
+//!
+//! The file lies among swbox's own, which no command sees. It only says where to look: what is there is found out anew.
+//!
+//! Danger: none of the names is trusted. A note that is lost or old costs prevention, not detection.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::survey::read;
+
+/// What the file begins with.
+const HEAD: &[u8] = b"swbox repositories 1";
+
+/// The largest note that is read.
+const SIZE: u64 = 256 * 1024;
+
+/// How many repositories are noted. Each is a few mounts at every launch that may write.
+const MOST: usize = 200;
+
+/// The directories noted in `file`, as paths below the workspace; `None` where nothing was noted yet.
+pub(super) fn load(file: &Path) -> Option<Vec<PathBuf>> {
+    let bytes = read(file, SIZE);
+    let mut parts = bytes.split(|byte| *byte == 0);
+    if parts.next() != Some(HEAD) {
+        return None;
+    }
+    let plain = |path: &PathBuf| {
+        let mut components = path.components();
+        components.next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+    };
+    let paths = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
+    Some(paths.filter(plain).take(MOST).collect())
+}
+
+/// Notes that somebody looked; whether that could be noted.
+pub(super) fn begin(file: &Path) -> bool {
+    write(file, &[]).is_ok()
+}
+
+/// Notes `places`, which are absolute, where that differs from what is `noted`. Those that were noted before stay first,
+/// so that a command which makes many repositories does not push them out.
+pub(super) fn update(file: &Path, workspace: &Path, noted: &[PathBuf], places: &[PathBuf]) {
+    let found = places.iter().filter_map(|place| place.strip_prefix(workspace).ok());
+    // What lies at the top is found at every launch anyway.
+    let found: Vec<&Path> = found.filter(|path| path.components().count() > 1).collect();
+    let mut wanted: Vec<&Path> =
+        noted.iter().map(PathBuf::as_path).filter(|old| found.contains(old)).collect();
+    let fresh: Vec<&Path> = found.iter().filter(|path| !wanted.contains(path)).copied().collect();
+    wanted.extend(fresh);
+    wanted.truncate(MOST);
+    if wanted.iter().copied().ne(noted.iter().map(PathBuf::as_path)) {
+        // Without a note the next run detects what it could have prevented.
+        let _ = write(file, &wanted);
+    }
+}
+
+fn write(file: &Path, places: &[&Path]) -> std::io::Result<()> {
+    if let Some(directory) = file.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    let mut bytes = HEAD.to_vec();
+    for place in places {
+        bytes.push(0);
+        bytes.extend(place.as_os_str().as_bytes());
+    }
+    let fresh = file.with_extension(format!("{}.new", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options.open(&fresh)?.write_all(&bytes)?;
+    std::fs::rename(&fresh, file).inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_back_and_old_entries_stay_first() {
+        let directory = std::env::temp_dir().join(format!("swbox-record-{}", std::process::id()));
+        let file = directory.join("deep/note");
+        let workspace = Path::new("/w");
+        let places = |names: &[&str]| names.iter().map(|name| workspace.join(name)).collect::<Vec<_>>();
+        update(&file, workspace, &[], &places(&["a/b", "top", "", "c/d"]));
+        let first = load(&file).unwrap();
+        update(&file, workspace, &first, &places(&["a/a", "c/d", "a/b"]));
+        let second = load(&file).unwrap();
+        update(&file, workspace, &second, &places(&["c/d"]));
+        let third = load(&file).unwrap();
+        std::fs::write(&file, "swbox repositories 1\0../x\0/etc\0\0ok/x").unwrap();
+        let hostile = load(&file).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(first, ["a/b", "c/d"].map(PathBuf::from));
+        assert_eq!(second, ["a/b", "c/d", "a/a"].map(PathBuf::from));
+        assert_eq!(third, ["c/d"].map(PathBuf::from));
+        assert_eq!(hostile, ["ok/x"].map(PathBuf::from));
+        assert_eq!(load(&file), None);
+    }
+}
