@@ -17,6 +17,9 @@ use swbox::profile::{Bind, Limits, Protection, Requirement, SandboxSpec};
 /// The first word with which this program launches one command and ends with its code.
 pub(crate) const RUN: &str = "run";
 
+/// The variable that names the note about repositories, for [`RUN`].
+pub(crate) const NOTE: &str = "SWBOX_TEST_NOTE";
+
 /// One case.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
@@ -299,6 +302,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         _ => return ExitCode::from(2),
     };
     let jail = jail.with(|spec| {
+        spec.repositories = std::env::var_os(NOTE).map(PathBuf::from);
         if let Some(term) = std::env::var_os("TERM") {
             spec.env.insert("TERM".into(), term);
         }
@@ -377,9 +381,9 @@ pub(crate) fn processes_with(marker: &str) -> usize {
     lines.filter(|line| line.split(|byte| *byte == 0).any(|word| word == marker.as_bytes())).count()
 }
 
-/// Waits until `condition` holds, at most two seconds.
+/// Waits until `condition` holds, at most a minute.
 pub(crate) fn eventually(condition: impl Fn() -> bool) -> bool {
-    for _ in 0..200 {
+    for _ in 0..6000 {
         if condition() {
             return true;
         }

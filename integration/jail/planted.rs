@@ -14,12 +14,41 @@ pub(crate) const CASES: &[Case] = &[
         needs: "userns",
         run: planted_repositories_are_found_at_any_depth,
     },
-    Case { name: "planted: each way by which git runs something is known", needs: "userns", run: each_way_by_which_git_runs_something_is_known },
-    Case { name: "planted: in two runs, each harmless by itself", needs: "userns", run: two_harmless_runs_make_nothing_that_runs },
-    Case { name: "planted: what cannot be moved or looked into is said", needs: "userns", run: what_cannot_be_moved_or_looked_into_is_said },
-    Case { name: "planted: repositories that work needs are left alone", needs: "userns", run: repositories_that_work_needs_are_left_alone },
-    Case { name: "nested repositories deep below: held once noted", needs: "userns", run: nested_repositories_are_held_once_noted },
-    Case { name: "nested repositories: the user's own hooks stay", needs: "userns", run: hooks_of_the_user_stay },
+    Case {
+        name: "planted: each way by which git runs something is known",
+        needs: "userns",
+        run: each_way_by_which_git_runs_something_is_known,
+    },
+    Case {
+        name: "planted: in two runs, each harmless by itself",
+        needs: "userns",
+        run: two_harmless_runs_make_nothing_that_runs,
+    },
+    Case {
+        name: "planted: what cannot be moved or looked into is said",
+        needs: "userns",
+        run: what_cannot_be_moved_or_looked_into_is_said,
+    },
+    Case {
+        name: "planted: repositories that work needs are left alone",
+        needs: "userns",
+        run: repositories_that_work_needs_are_left_alone,
+    },
+    Case {
+        name: "planted: by a run that is killed",
+        needs: "userns",
+        run: what_a_killed_run_planted_is_found_by_the_next,
+    },
+    Case {
+        name: "nested repositories deep below: held once noted",
+        needs: "userns",
+        run: nested_repositories_are_held_once_noted,
+    },
+    Case {
+        name: "nested repositories: the user's own hooks stay",
+        needs: "userns",
+        run: hooks_of_the_user_stay,
+    },
     Case {
         name: "git: scripts and files that the configuration names are held",
         needs: "userns",
@@ -384,5 +413,27 @@ fn what_a_git_configuration_names_is_held() -> Verdict {
     for name in ["scripts/clean.sh", ".gitconfig", "run", "scripts/new"] {
         check!(workspace.join(name).exists(), "{name} is gone");
     }
+    Verdict::Passed
+}
+
+/// A run that is killed never comes to its check: the next one looks back to its beginning.
+fn what_a_killed_run_planted_is_found_by_the_next() -> Verdict {
+    let place = place();
+    let workspace = place.workspace();
+    let script = format!(
+        "git init -q a/b; git -C a/b config core.fsmonitor {}; touch done; sleep 600",
+        workspace.join("m").display()
+    );
+    let note = place.path("state/note");
+    let mut launcher = crate::kit::launcher("write", &workspace, &["sh", "-c", &script]);
+    let mut killed = crate::kit::Running::start(launcher.env(crate::kit::NOTE, &note));
+    check!(crate::kit::eventually(|| workspace.join("done").exists()), "it does not come to its end");
+    killed.signal(rustix::process::Signal::KILL);
+    killed.wait();
+    check!(workspace.join("a/b/.git/config").exists(), "twin: it was not planted");
+    let done = Jail::write(&workspace).with(|spec| spec.repositories = Some(note)).sh("true");
+    check!(done.outcome.planted.len() == 1, "{:?}", done.outcome);
+    use_git(&workspace, "a/b");
+    check!(!place.path("marker").exists(), "the host ran it");
     Verdict::Passed
 }

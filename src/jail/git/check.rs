@@ -60,8 +60,7 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
         findings.planted.push(Planted { file: path, setting, moved: None });
     }
     let note = plan.repositories.as_deref().filter(|_| writable);
-    let first = layout.noted.is_none() && note.is_some_and(record::begin);
-    let mut judge = Judge::new(&plan.workspace, layout, first, findings);
+    let mut judge = Judge::new(&plan.workspace, layout, findings);
     let mut places = found.places;
     places.retain(|place| judge.place(place));
     found.bare.retain(|directory| judge.bare(directory));

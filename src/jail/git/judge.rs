@@ -26,22 +26,13 @@ const MOVED: &str = ".swbox-quarantined";
 pub(super) struct Judge<'a> {
     workspace: &'a Path,
     layout: &'a Layout,
-    /// Nobody has looked through this workspace before.
-    first: bool,
     seen: BTreeSet<PathBuf>,
     findings: &'a mut Findings,
 }
 
 impl<'a> Judge<'a> {
-    /// `first` where no command of swbox can have prepared anything in this workspace before: then directories that are
-    /// older than the run are a person's, and only what changed in them is judged.
-    pub(super) fn new(
-        workspace: &'a Path,
-        layout: &'a Layout,
-        first: bool,
-        findings: &'a mut Findings,
-    ) -> Self {
-        Self { workspace, layout, first, seen: BTreeSet::new(), findings }
+    pub(super) fn new(workspace: &'a Path, layout: &'a Layout, findings: &'a mut Findings) -> Self {
+        Self { workspace, layout, seen: BTreeSet::new(), findings }
     }
 
     /// The entry `.git` of the directory `place`; whether it is one that git uses and that is as it should be.
@@ -174,13 +165,14 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the directory `path` may have become what it is in this run: by its making, or by a renaming, which shows
-    /// as any other change does.
+    /// as any other change does. Where nobody has looked before, no earlier command has prepared anything: directories
+    /// that are older than the run are a person's then.
     fn is_new(&self, path: &Path) -> bool {
         let old = || {
             let made = std::fs::symlink_metadata(path).and_then(|found| found.created());
             made.is_ok_and(|made| made < self.layout.since.system())
         };
-        self.changed(path) && !(self.first && old())
+        self.changed(path) && !(self.layout.noted.is_none() && old())
     }
 
     /// Moves `path` out of git's sight and notes it.

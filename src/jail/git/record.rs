@@ -8,9 +8,10 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use super::Moment;
 use super::survey::read;
 
 /// What the file begins with.
@@ -22,8 +23,28 @@ const SIZE: u64 = 256 * 1024;
 /// How many repositories are noted. Each is a few mounts at every launch that may write.
 const MOST: usize = 200;
 
-/// The directories noted in `file`, as paths below the workspace; `None` where nothing was noted yet.
-pub(super) fn load(file: &Path) -> Option<Vec<PathBuf>> {
+/// What is noted of a workspace.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    /// Where repositories are, as paths below the workspace.
+    pub(super) places: Vec<PathBuf>,
+    /// When a run began that never came to its check, since swbox was killed.
+    pub(super) unfinished: Option<Moment>,
+}
+
+/// Reads the note, and notes that a run begins; `None` where nobody looked yet and that could be noted.
+pub(super) fn open(file: &Path, now: Moment) -> Option<Note> {
+    let note = load(file);
+    let begun = match &note {
+        // The time of the file is that of the oldest run without a check.
+        Some(note) if note.unfinished.is_some() => true,
+        Some(_) => stamp(file, now).is_ok(),
+        None => write(file, &[]).is_ok() && stamp(file, now).is_ok(),
+    };
+    if begun { note } else { Some(note.unwrap_or_default()) }
+}
+
+fn load(file: &Path) -> Option<Note> {
     let bytes = read(file, SIZE);
     let mut parts = bytes.split(|byte| *byte == 0);
     if parts.next() != Some(HEAD) {
@@ -34,15 +55,22 @@ pub(super) fn load(file: &Path) -> Option<Vec<PathBuf>> {
         components.next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
     };
     let paths = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
-    Some(paths.filter(plain).take(MOST).collect())
+    let time = std::fs::symlink_metadata(file).ok()?;
+    let unfinished = Moment { seconds: time.mtime(), nanoseconds: time.mtime_nsec() };
+    Some(Note {
+        places: paths.filter(plain).take(MOST).collect(),
+        unfinished: (unfinished != Moment::default()).then_some(unfinished),
+    })
 }
 
-/// Notes that somebody looked; whether that could be noted.
-pub(super) fn begin(file: &Path) -> bool {
-    write(file, &[]).is_ok()
+/// Sets the time of the file.
+fn stamp(file: &Path, moment: Moment) -> rustix::io::Result<()> {
+    let time = rustix::fs::Timespec { tv_sec: moment.seconds, tv_nsec: moment.nanoseconds };
+    let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(rustix::fs::CWD, file, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Notes `places`, which are absolute, where that differs from what is `noted`. Those that were noted before stay first,
+/// Notes that the check was done, and `places`, which are absolute, where that differs from what is `noted`. Those that were noted before stay first,
 /// so that a command which makes many repositories does not push them out.
 pub(super) fn update(file: &Path, workspace: &Path, noted: &[PathBuf], places: &[PathBuf]) {
     let found = places.iter().filter_map(|place| place.strip_prefix(workspace).ok());
@@ -57,6 +85,8 @@ pub(super) fn update(file: &Path, workspace: &Path, noted: &[PathBuf], places: &
         // Without a note the next run detects what it could have prevented.
         let _ = write(file, &wanted);
     }
+    // Where it fails, the next check goes back further.
+    let _ = stamp(file, Moment::default());
 }
 
 fn write(file: &Path, places: &[&Path]) -> std::io::Result<()> {
@@ -85,19 +115,39 @@ mod tests {
         let file = directory.join("deep/note");
         let workspace = Path::new("/w");
         let places = |names: &[&str]| names.iter().map(|name| workspace.join(name)).collect::<Vec<_>>();
+        let noted = || load(&file).unwrap().places;
         update(&file, workspace, &[], &places(&["a/b", "top", "", "c/d"]));
-        let first = load(&file).unwrap();
+        let first = noted();
         update(&file, workspace, &first, &places(&["a/a", "c/d", "a/b"]));
-        let second = load(&file).unwrap();
+        let second = noted();
         update(&file, workspace, &second, &places(&["c/d"]));
-        let third = load(&file).unwrap();
+        let third = noted();
         std::fs::write(&file, "swbox repositories 1\0../x\0/etc\0\0ok/x").unwrap();
-        let hostile = load(&file).unwrap();
+        let hostile = noted();
         std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(first, ["a/b", "c/d"].map(PathBuf::from));
         assert_eq!(second, ["a/b", "c/d", "a/a"].map(PathBuf::from));
         assert_eq!(third, ["c/d"].map(PathBuf::from));
         assert_eq!(hostile, ["ok/x"].map(PathBuf::from));
         assert_eq!(load(&file), None);
+    }
+
+    #[test]
+    fn a_run_without_its_check_is_remembered_from_its_beginning() {
+        let directory = std::env::temp_dir().join(format!("swbox-unfinished-{}", std::process::id()));
+        let file = directory.join("note");
+        let at = |seconds| Moment { seconds, nanoseconds: 5 };
+        let first = open(&file, at(10));
+        let second = open(&file, at(20)).unwrap();
+        let third = open(&file, at(30)).unwrap();
+        update(&file, Path::new("/w"), &[], &[]);
+        let fourth = open(&file, at(40)).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(first, None);
+        assert_eq!(second.unfinished, Some(at(10)));
+        assert_eq!(third.unfinished, Some(at(10)));
+        assert_eq!(fourth.unfinished, None);
+        // Where nothing can be noted, nobody can be sure to be the first.
+        assert_eq!(open(Path::new("/proc/none/note"), at(1)), Some(Note::default()));
     }
 }

@@ -269,11 +269,16 @@ impl Survey<'_> {
 
     /// Repositories that former runs noted.
     fn noted(&mut self, note: Option<&Path>) {
-        let Some(noted) = note.and_then(record::load) else { return };
-        for path in &noted {
+        let note = match note {
+            Some(file) => record::open(file, self.layout.since),
+            None => Some(record::Note::default()),
+        };
+        let Some(note) = note else { return };
+        for path in &note.places {
             self.deep_repository(path);
         }
-        self.layout.noted = Some(noted);
+        self.layout.since = note.unfinished.unwrap_or(self.layout.since);
+        self.layout.noted = Some(note.places);
     }
 
     /// A repository at a path below the workspace, if no part of that is a link by now.
