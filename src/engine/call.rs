@@ -14,28 +14,28 @@ use super::{MAX_FILES, resolve};
 use crate::policy::Decision;
 use crate::workflow::State;
 use crate::workflow::model::OnMax;
-use crate::workflow::tool::{Meaning, meaning};
+use crate::workflow::tool::{Family, Meaning, meaning};
 
 /// The decision on a native tool by its name, with what the session itself adds: its end, its branches, its limits.
 /// Shell tools are judged by their line ([`crate::policy::Policy::evaluate`]) before [`step`](super::step()) sees the
 /// call.
 pub fn decide(workflow: &Workflow, session: &Session, tool: &str) -> Decision {
-    let Some(law) = workflow.law(session) else { return Decision::Forbidden };
-    if session.stop.is_some() || session.fork.is_some() {
-        let own = meaning(tool) == Meaning::Own;
-        return if own { Decision::Allow } else { Decision::Forbidden };
-    }
-    let decision = law.decide(tool);
-    if decision == Decision::Allow
-        && session.current.visit.calls > 0
-        && let Some((_, state)) = workflow.state_of(&session.current)
-        && state.on_max != OnMax::Checkpoint
-        && state.max_iterations.is_some_and(|most| session.current.visit.calls >= most)
-        && meaning(tool) != Meaning::Own
-    {
+    let Some((_, state, law)) = workflow.at(&session.current) else { return Decision::Forbidden };
+    let spent = state.on_max != OnMax::Checkpoint
+        && state.max_iterations.is_some_and(|most| session.current.visit.calls >= most);
+    if (spent || session.stop.is_some() || session.fork.is_some()) && !is_bookkeeping(tool) {
         return Decision::Forbidden;
     }
-    decision
+    law.decide(tool)
+}
+
+/// Whether a tool neither acts nor counts: a state query, a harness's own lists.
+fn is_bookkeeping(tool: &str) -> bool {
+    match meaning(tool) {
+        Meaning::Own => true,
+        Meaning::Known(id) => id.tool().family == Family::Session,
+        Meaning::Unknown => false,
+    }
 }
 
 impl Run<'_> {

@@ -80,14 +80,19 @@ impl Workflow {
 
     /// The law of a frame's state.
     pub(super) fn law_of(&self, frame: &Frame) -> Option<&StateLaw> {
-        let entry = self.entry(&frame.workflow)?;
-        entry.machine.states.get_index_of(frame.state.as_str()).and_then(|at| entry.laws.get(at))
+        self.at(frame).map(|(_, _, law)| law)
     }
 
     /// Machine and state of a frame.
     pub(super) fn state_of(&self, frame: &Frame) -> Option<(&Machine, &State)> {
-        let machine = self.machine(&frame.workflow)?;
-        Some((machine, machine.states.get(frame.state.as_str())?))
+        self.at(frame).map(|(machine, state, _)| (machine, state))
+    }
+
+    /// Machine, state and law of a frame.
+    pub(super) fn at(&self, frame: &Frame) -> Option<(&Machine, &State, &StateLaw)> {
+        let entry = self.entry(&frame.workflow)?;
+        let (at, _, state) = entry.machine.states.get_full(frame.state.as_str())?;
+        Some((&entry.machine, state, entry.laws.get(at)?))
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {

@@ -148,6 +148,7 @@ impl Run<'_> {
 
     /// Sets the session to wait.
     pub(super) fn wait(&mut self, wanted: Move, tree: Option<&str>, wait: Wait) {
+        self.drop_pending("another move overtook it");
         self.session.pending = Some(Pending {
             id: self.id.to_owned(),
             position: self.session.position,

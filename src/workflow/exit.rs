@@ -94,10 +94,13 @@ impl Machine {
             return exits;
         };
         if let Some(target) = &found.safe_next {
-            // The edge that `safe_next` rides on keeps its conditions; the strictest is meant.
-            let rides = exits.iter().filter(|exit| exit.target == target);
-            let conditions = rides.max_by_key(|exit| exit.needs_approval()).and_then(|exit| exit.conditions);
-            exits.push(Exit { event: "safe_next", target, kind: ExitKind::Safe, conditions });
+            // It rides on a plain edge to that state and keeps its conditions, the strictest; without one it is never
+            // taken. A fork or an invocation leads to its continuation only after its work.
+            let rides = exits.iter().filter(|exit| exit.target == target && exit.kind == ExitKind::Event);
+            if let Some(ridden) = rides.max_by_key(|exit| exit.needs_approval()) {
+                let conditions = ridden.conditions;
+                exits.push(Exit { event: "safe_next", target, kind: ExitKind::Safe, conditions });
+            }
         }
         for (name, interrupt) in &self.interrupts {
             let target = &interrupt.target;

@@ -1,6 +1,10 @@
 //! The engine on small machines; `walk` is a session with a clock and ids of its own.
 
 mod approvals;
+mod calls;
+mod children;
+mod interrupts;
+mod properties;
 mod transitions;
 
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! Stages 2 to 6: a way to fail, a quiet start, a gate, and no climb without a person.
 
 use super::super::effective::EffectiveTools;
-use super::super::exit::Exit;
+use super::super::exit::{Exit, ExitKind};
 use super::super::finding::{Finding, Stage};
-use super::super::model::{Danger, Machine, StateKind};
+use super::super::model::{Danger, Edge, Machine, StateKind, Target, Transition};
 use super::super::prefix;
 use super::super::span::Path;
 use super::super::tool::Family;
@@ -65,6 +65,19 @@ impl<'m> Check<'m> {
         self.machine.states.get_index(at).is_some_and(|(_, state)| state.kind == StateKind::Final)
     }
 
+    /// Whether an event of the state goes back to where an interrupt came from.
+    fn returns(&self, at: usize) -> bool {
+        let state = self.machine.states.get_index(at).map(|(_, state)| state);
+        let back = |edge: &Edge| edge.target == Target::Return;
+        state.is_some_and(|state| {
+            state.on.values().any(|transition| match transition {
+                Transition::To(edge) => back(edge),
+                Transition::Branches(edges) => edges.iter().any(back),
+                Transition::Fork(_) | Transition::Invoke(_) => false,
+            })
+        })
+    }
+
     fn failure(&self) -> Vec<Finding> {
         let count = self.levels.len();
         let ends: Vec<bool> =
@@ -81,9 +94,17 @@ impl<'m> Check<'m> {
                 .help("add `\"failed\": {\"type\": \"final\"}`, or name one under `meta.failure_states`"),
             ];
         }
-        let stuck = (0..count).filter(|at| {
-            !self.is_final(*at) && !self.reach(*at, |_| true).reached().any(|reached| ends[reached])
-        });
+        // An interrupt is nothing that an agent can send. Its handler goes back with `$return`, to a state that must
+        // have a way of its own; where only events led, there is nothing to return to.
+        let sent = |exit: &Exit<'_>| exit.kind != ExitKind::Interrupt;
+        let initial = self.machine.states.get_index_of(&self.machine.initial).unwrap_or(0);
+        let by_events = self.reach(initial, sent);
+        let handles = |at: usize| at != initial && by_events.by[at].is_none() && self.returns(at);
+        let fails = |at: usize| {
+            let reach = self.reach(at, sent);
+            std::iter::once(at).chain(reach.reached()).any(|reached| ends[reached] || handles(reached))
+        };
+        let stuck = (0..count).filter(|at| !self.is_final(*at) && !fails(*at));
         let finding = |at: usize| {
             let name = self.name(at);
             let message = format!("the state {name:?} has no way to a failure state");

@@ -1,5 +1,6 @@
 //! Stage 1: every name that is used exists, and what is written can mean something.
 
+use super::super::exit::{Exit, ExitKind};
 use super::super::finding::Finding;
 use super::super::model::{Conditions, Fork, GuardSource, Machine, State, StateKind, Target, Transition};
 use super::super::read::{distance, is_unshowable};
@@ -119,7 +120,8 @@ impl Check<'_> {
         if let Some(next) = &state.safe_next {
             let at = path.key("safe_next");
             self.state_exists("unknown_safe_next", &at, next);
-            if self.machine.exits(name).iter().all(|exit| exit.target != next) {
+            let rides = |exit: &Exit<'_>| exit.target == next && exit.kind == ExitKind::Event;
+            if !self.machine.exits(name).iter().any(rides) {
                 self.advice(
                     "safe_next_without_edge",
                     at,

@@ -229,3 +229,24 @@ fn command_lists_count_for_the_level() {
     let all = states(&[state("a", "\"Read\"", "\"GO\": \"p\""), p.into()]);
     assert_eq!(violations(&machine("safe", &all, "")), []);
 }
+
+#[test]
+fn a_handler_goes_back_to_a_state_that_can_fail() {
+    let lock =
+        "\"interrupts\": {\"lock\": {\"trigger\": {\"file_pattern\": \"*.lock\"}, \"target\": \"h\"}},";
+    let handler = "\"h\": {\"allowed_tools\": [], \"on\": {\"OK\": \"$return\"}}";
+    let all = |a: &str| format!("\"a\": {{\"allowed_tools\": [], \"on\": {{{a}}}}}, {handler}");
+    assert_eq!(violations(&machine("safe", &all("\"FAIL\": \"failed\""), lock)), []);
+    // Where an event leads there too, nothing may be there to return to.
+    let both = violations(&machine("safe", &all("\"FAIL\": \"failed\", \"GO\": \"h\""), lock));
+    assert_eq!(both, [("no_way_to_failure", "states.h".to_owned())]);
+    // An interrupt is no way out: nobody can send it.
+    let none = violations(&machine("safe", &all(""), lock));
+    assert_eq!(none, [("no_way_to_failure", "states.a".to_owned())]);
+}
+
+#[test]
+fn safe_next_without_an_edge_is_no_way() {
+    let all = "\"a\": {\"allowed_tools\": [], \"safe_next\": \"failed\", \"on\": {\"X\": \"a\"}}";
+    assert_eq!(violations(&machine("safe", all, "")), [("no_way_to_failure", "states.a".to_owned())]);
+}
