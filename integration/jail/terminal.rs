@@ -21,8 +21,9 @@ if pid == 0:
     os.execvp('bash', ['bash', '--norc', '--noprofile', '-i'])
 fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack('HHHH', 33, 77, 0, 0))
 seen = ''
+work = jail.split()[-1]
 def send(text): os.write(tty, text.encode())
-def wait(text, seconds=10):
+def wait(text, seconds=60):
     global seen
     end = time.time() + seconds
     while text not in seen:
@@ -52,26 +53,38 @@ prompt()
 send(f"stty size; {jail} stty size\n"); wait('33 77'); wait('33 77'); prompt()
 send(f"{jail} sh -c 'test -e /dev/tty || echo no-\"\"tty' < /dev/null 2>/dev/null | cat\n"); wait('no-tty'); prompt()
 send(f"{jail} sh -c 'test -t 0 && test -t 1 && ! test -e /dev/tty && echo is-a-\"\"tty'\n"); wait('is-a-tty'); prompt()
+# Each key is sent when the command has said that it is ready for it: nothing here depends on how fast the machine is.
+# (A shell says "ready" before it forks what follows, and loses a key in between, jailed or not.)
+open(work + '/c.py', 'w').write("""
+import os, signal, sys, time
+def say(*words): os.write(1, ''.join(words).encode() + b'\\n')
+if 'int' in sys.argv: signal.signal(signal.SIGINT, lambda *_: say('cau', 'ght'))
+signal.signal(signal.SIGCONT, lambda *_: say('conti', 'nued'))
+say('rea', 'dy')
+while not os.path.exists(sys.argv[1]): time.sleep(0.05)
+say('fini', 'shed')
+""")
+def go(name): open(f"{work}/{name}", 'w').close()
 # Ctrl-C ends the command, and 130 is told.
-send(f"{jail} sleep 100; echo code=$?\n"); time.sleep(0.7); send('\x03'); wait('code=130'); prompt()
+send(f"{jail} sh -c 'echo rea\"\"dy; exec sleep 100'; echo code=$?\n"); wait('ready'); send('\x03'); wait('code=130'); prompt()
 # A command that catches it goes on.
-send(f"{jail} bash -c 'trap \"echo cau\"\"ght\" INT; sleep 100; echo went-\"\"on'\n"); time.sleep(0.7); send('\x03'); wait('caught'); wait('went-on'); prompt()
-# Ctrl-Z stops, jobs shows it, fg continues, twice.
-send(f"{jail} sh -c 'sleep 1; echo fini\"\"shed'; echo code=$?\n"); time.sleep(0.5); send('\x1a'); wait('Stopped'); prompt()
+send(f"{jail} python3 c.py go1 int\n"); wait('ready'); send('\x03'); wait('caught'); go('go1'); wait('finished'); prompt()
+# Ctrl-Z stops, jobs shows it, fg continues.
+send(f"{jail} python3 c.py go2\n"); wait('ready'); send('\x1a'); wait('Stopped'); prompt()
 send("jobs\n"); wait('Stopped'); prompt()
-time.sleep(1.5)
-send("fg\n"); wait('finished'); prompt()
-send(f"{jail} sleep 3; echo x\n"); time.sleep(0.5); send('\x1a'); wait('Stopped'); prompt()
-send("fg\n"); time.sleep(0.5); send('\x1a'); wait('Stopped'); prompt()
-send("bg\n"); prompt()
+send("fg\n"); wait('continued'); go('go2'); wait('finished'); prompt()
+# Twice, and then in the background.
+send(f"{jail} python3 c.py go3\n"); wait('ready'); send('\x1a'); wait('Stopped'); prompt()
+send("fg\n"); wait('continued'); send('\x1a'); wait('Stopped'); prompt()
+send("bg\n"); wait('continued'); go('go3'); wait('finished')
 send("wait; echo do\"\"ne\n"); wait('done'); prompt()
 # What is typed reaches the command, and what it leaves the shell.
-send(f"{jail} sh -c 'read a; echo \"[$a]\"'\n"); time.sleep(0.5); send("typed\n"); wait('[typed]'); prompt()
+send(f"{jail} sh -c 'echo rea\"\"dy; read a; echo \"[$a]\"'\n"); wait('ready'); send("typed\n"); wait('[typed]'); prompt()
 send("echo still-\"\"here\n"); wait('still-here')
 # An interactive shell inside has job control of its own.
-send(f"{jail} bash --norc --noprofile -i\n"); time.sleep(0.7)
-send("sleep 50\n"); time.sleep(0.5); send('\x1a'); wait('Stopped')
-send("kill %1; exit\n"); time.sleep(0.3); send("exit\n"); time.sleep(0.3)
+send(f"{jail} bash --norc --noprofile -i\n"); wait('bash-')
+send("sh -c 'echo rea\"\"dy; exec sleep 50'\n"); wait('ready'); send('\x1a'); wait('Stopped')
+send("kill -9 %1; while jobs %1; do sleep 0.1; done; echo gon\"\"e\n"); wait('gone'); send("exit\n"); wait('exit'); prompt()
 send("echo ba\"\"ck\n"); wait('back')
 "#,
         "write",
@@ -83,11 +96,10 @@ fn injection() -> Verdict {
         r#"
 prompt()
 inject = "import fcntl, termios, sys\nfor c in 'echo inje' + 'cted\\n': fcntl.ioctl(0, termios.TIOCSTI, c)"
-open('/tmp/swjail-inject.py', 'w').write(inject)
-send(f"cp /tmp/swjail-inject.py {jail.split()[-1]}/i.py; {jail} python3 i.py; echo code=$?\n"); wait('code=1'); prompt()
+open(work + '/i.py', 'w').write(inject)
+send(f"{jail} python3 i.py; echo code=$?\n"); wait('code=1'); prompt()
 send("echo after\n"); wait('after'); 
 if 'injected' in seen: print('INJECTED'); sys.exit(1)
-os.unlink('/tmp/swjail-inject.py')
 "#,
         "read",
     )
@@ -98,7 +110,7 @@ fn raw_mode() -> Verdict {
         r#"
 prompt()
 raw = "import tty, termios, os, sys; f = 0; o = termios.tcgetattr(f); tty.setraw(f); os.write(1, b'key?'); k = os.read(f, 1); termios.tcsetattr(f, 0, o); print('got', k)"
-open(jail.split()[-1] + '/r.py', 'w').write(raw)
+open(work + '/r.py', 'w').write(raw)
 send(f"{jail} python3 r.py\n"); wait('key?'); send('\x03'); wait("got b'\\x03'"); prompt()
 "#,
         "read",

@@ -24,6 +24,11 @@ pub(super) const FORWARD: i32 = 40;
 /// Added to the value of a [`FORWARD`] that is meant for every process inside.
 pub(super) const BROADCAST: i32 = 0x100;
 
+/// Added to the value of a [`FORWARD`] that continues the command after a stop: the rest of the value counts the stops
+/// that were reported so far. A shell's `fg` continues the command and swbox at once, so the command may have stopped
+/// again before this arrives, and a late SIGCONT would undo that.
+pub(super) const CONTINUE: i32 = 0x1000_0000;
+
 /// What tells the first process that the launcher is gone, where its end would not end the others: a signal that
 /// nobody sends to process groups.
 const LAUNCHER_GONE: Signal = Signal::POWER;
@@ -166,13 +171,19 @@ fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
 fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedFd>) -> i32 {
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let alone = inside.plan.namespaces.pid;
+    let (mut stops, mut stopped, mut resume) = (0, false, None);
+    let changes = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
-        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED)
-        {
+        while let Ok(Some((pid, status))) = rustix::process::wait(changes) {
             if pid.as_raw_nonzero().get() != command {
                 continue;
             }
+            if status.continued() {
+                stopped = false;
+                continue;
+            }
             if let Some(signal) = status.stopping_signal() {
+                (stops, stopped) = ((stops + 1) % CONTINUE, true);
                 Message::Stopped(signal).send(inside.pipe.as_fd());
                 continue;
             }
@@ -184,7 +195,14 @@ fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedF
             }
             return 0;
         }
+        if resume.take() == Some(stops) && stopped {
+            drop(signal::send(command, libc::SIGCONT));
+        }
         match signal::wait(&awaited) {
+            // Judged after what changed meanwhile was seen: only the stop that is meant is undone.
+            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) if value & CONTINUE != 0 => {
+                resume = Some(value & !CONTINUE);
+            }
             Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) => match value & BROADCAST {
                 0 => drop(signal::send(command, value)),
                 // Everything but this process, which is all that its PID namespace has.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitOptions};
 
-use super::init::{BROADCAST, FORWARD};
+use super::init::{BROADCAST, CONTINUE, FORWARD};
 use super::outcome::Captured;
 use super::output::Stream;
 use super::report::{Message, now};
@@ -49,6 +49,7 @@ pub(super) struct Watch {
     streams: Option<(Stream, Stream)>,
     deadline: Option<u64>,
     timed_out: bool,
+    stops: i32,
     last: Option<Message>,
     degraded: Vec<(Protection, String)>,
 }
@@ -68,6 +69,7 @@ impl Watch {
             streams,
             deadline: timeout.map(after),
             timed_out: false,
+            stops: 0,
             last: None,
             degraded: Vec::new(),
         })
@@ -103,7 +105,7 @@ impl Watch {
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let [signalled, reported, out, err] = self.poll()?;
         if signalled {
-            self.forward()?;
+            self.forward_but(0)?;
         }
         if reported {
             self.report()?;
@@ -157,11 +159,11 @@ impl Watch {
         }
     }
 
-    /// Hands on what processes sent to swbox. What the terminal sent went to the whole process group, the command
-    /// included.
-    fn forward(&mut self) -> io::Result<()> {
+    /// Hands on what processes sent to swbox, all but `ignored`. What the terminal sent went to the whole process group,
+    /// the command included.
+    fn forward_but(&self, ignored: i32) -> io::Result<()> {
         while let Some(received) = signal::take(self.signals.as_fd())? {
-            if received.by_process && !OWN.contains(&received.signal) {
+            if received.by_process && received.signal != ignored && !OWN.contains(&received.signal) {
                 self.hand_on(received.signal)?;
             }
         }
@@ -181,18 +183,17 @@ impl Watch {
 
     /// The command was stopped: swbox stops by the same signal, so that the shell that waits for it sees what it would
     /// see of the command; when it is continued, so is the command.
-    fn stop_with(&self, signal: i32) -> io::Result<()> {
+    fn stop_with(&mut self, signal: i32) -> io::Result<()> {
+        self.stops = (self.stops + 1) % CONTINUE;
         // The terminal's copy of the signal is pending here too; it must not stop swbox a second time.
-        while let Some(received) = signal::take(self.signals.as_fd())? {
-            if received.signal != signal && received.by_process && !OWN.contains(&received.signal) {
-                self.hand_on(received.signal)?;
-            }
-        }
+        self.forward_but(signal)?;
         let mask = Set::of(&[signal]).unblock()?;
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         signal::send(own, signal)?;
         mask.apply()?;
-        self.hand_on(libc::SIGCONT)
+        // What continued swbox is pending here still: handed on as it is, it would undo a stop that came after it.
+        self.forward_but(libc::SIGCONT)?;
+        self.hand_on(CONTINUE | self.stops)
     }
 }
 

@@ -80,6 +80,7 @@ fn hostile_sizes_end() {
         let _ = find(&case);
         let took = started.elapsed();
         let head: String = case.chars().take(20).collect();
-        assert!(took.as_millis() < 2_000, "{head}: {took:?}");
+        // Against a hang, not for speed: what is not linear takes hours here.
+        assert!(took.as_secs() < 60, "{head}: {took:?}");
     }
 }

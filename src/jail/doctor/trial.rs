@@ -272,10 +272,10 @@ fn is_held(file: &Path) -> bool {
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
 }
 
-/// Polls until `done` or two seconds have passed.
+/// Polls until `done` or ten seconds have passed.
 fn waits_for(mut done: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(2) {
+    while begun.elapsed() < Duration::from_secs(10) {
         if done() {
             return true;
         }

@@ -205,7 +205,7 @@ fn slow_clients_are_cut_off_and_do_not_hold_others() {
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
         }
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
 
 /// The far ends never close: a client that is gone must not hold its place for ever.

@@ -83,9 +83,8 @@ fn a_listed_name_must_not_lead_inside() {
 /// the unlisted server is never reached.
 #[test]
 fn rebinding_gains_nothing() {
-    let good = Origin::at("127.0.0.2:0".parse().unwrap());
+    let (good, secret) = Origin::pair([127, 0, 0, 2], [127, 0, 0, 1]);
     let port = good.port();
-    let secret = Origin::at(SocketAddr::new(ip("127.0.0.1"), port));
     let names = name_server(|_, before| Says::Addresses(vec![ip(["127.0.0.2", "127.0.0.1"][before % 2])]));
     let proxy = Proxy::with_names(&[format!("a.example:{port}"), format!("127.0.0.2:{port}")], &[names]);
     let answers: Vec<u16> = (0..20).map(|_| status(&proxy.get(&format!("a.example:{port}")))).collect();
@@ -96,9 +95,8 @@ fn rebinding_gains_nothing() {
 
 #[test]
 fn of_several_addresses_only_admitted_ones_are_dialled() {
-    let good = Origin::at("127.0.0.2:0".parse().unwrap());
+    let (good, secret) = Origin::pair([127, 0, 0, 2], [127, 0, 0, 1]);
     let port = good.port();
-    let secret = Origin::at(SocketAddr::new(ip("127.0.0.1"), port));
     let names = name_server(|_, _| Says::Addresses(vec![ip("127.0.0.1"), ip("::1"), ip("127.0.0.2")]));
     let proxy = Proxy::with_names(&[format!("a.example:{port}"), format!("127.0.0.2:{port}")], &[names]);
     for _ in 0..5 {

@@ -19,18 +19,30 @@ impl Origin {
 
     /// Answers each request with the address that was reached.
     pub(super) fn at(address: SocketAddr) -> Self {
-        Self::answering(address, |stream, _| {
-            let body = format!("reached {}", stream.local_addr().unwrap());
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        })
+        Self::answering(address, |stream, _| address_reached(stream))
+    }
+
+    /// Two on the same port of two addresses. The port is free on the first by asking and on the second by luck, so
+    /// another is taken where it is not.
+    pub(super) fn pair(first: [u8; 4], second: [u8; 4]) -> (Self, Self) {
+        loop {
+            let listener = TcpListener::bind((Ipv4Addr::from(first), 0)).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            if let Ok(other) = TcpListener::bind((Ipv4Addr::from(second), port)) {
+                let serve = |listener| Self::serving(listener, |stream, _| address_reached(stream));
+                return (serve(listener), serve(other));
+            }
+        }
     }
 
     pub(super) fn answering(
         address: SocketAddr,
         answer: impl Fn(&mut TcpStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
+        Self::serving(TcpListener::bind(address).unwrap(), answer)
+    }
+
+    fn serving(listener: TcpListener, answer: impl Fn(&mut TcpStream, &str) + Send + Sync + 'static) -> Self {
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&seen);
@@ -53,6 +65,12 @@ impl Origin {
     pub(super) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
+}
+
+fn address_reached(stream: &mut TcpStream) {
+    let body = format!("reached {}", stream.local_addr().unwrap());
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
 }
 
 /// A head and a body of its declared length.
