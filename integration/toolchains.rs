@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
+#[path = "toolchains/further.rs"]
+mod further;
 mod project;
 
 use std::fs;

@@ -213,7 +213,7 @@ impl Judge<'_> {
 
     /// Whether an operation needs no tool here: no effect of its own, a filter of its input, or said as opacity.
     fn op_is_free(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
-        if self.scratch && scratch::is_free(self.law, op) {
+        if self.scratch && scratch::is_free(self.law, op) || self.is_unseen_output(segment, op) {
             return true;
         }
         match op.class {
@@ -230,6 +230,16 @@ impl Judge<'_> {
             | OpClass::GitWrite
             | OpClass::GitRead => false,
         }
+    }
+
+    /// What an opaque program writes where the line does not say (`cmake -B build` as much as `make`): its opacity says
+    /// it already, and where the state has no tool to write the throw-away layer takes it.
+    fn is_unseen_output(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
+        matches!(op.class, OpClass::FileWrite | OpClass::FileModify)
+            && op.subject == Subject::None
+            && segment.opaque.is_some()
+            && self.law.executes()
+            && !self.law.denies(op)
     }
 
     /// Whether a command list has nothing to say of a command: no effect, or `closed` and allowed by the other tools.

@@ -44,6 +44,22 @@ pub struct Profile {
     pub protections: BTreeMap<Protection, Requirement>,
     /// Command rows of the user, for programs that the tables do not know.
     pub commands: UserRows,
+    /// Files of the host that commands see with a text behind their own.
+    pub append: Vec<Append>,
+}
+
+/// A file of the host that commands which execute the unseen see with `text` behind its own; where it is not visible,
+/// nothing is made, or with `create` a file of the text alone.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Append {
+    /// The file.
+    pub path: Place,
+    /// What comes behind its text, on a line of its own.
+    pub text: String,
+    /// Below HOME: it is made of the text where the host's own is absent or not visible.
+    #[serde(default)]
+    pub create: bool,
 }
 
 /// When a profile applies by itself.
@@ -228,6 +244,7 @@ impl Profile {
             limits,
             protections,
             commands,
+            append,
         } = later;
         self.description = description;
         list(&mut self.binds.system, binds.system);
@@ -249,6 +266,7 @@ impl Profile {
         self.protections.extend(protections);
         self.limits.extend(limits);
         list(&mut self.commands.0, commands.0);
+        list(&mut self.append, append);
     }
 }
 

@@ -29,6 +29,8 @@ pub struct HostFacts {
     pub own: Vec<PathBuf>,
     /// The user's git configuration files, in git's order.
     pub gitconfig: Vec<u8>,
+    /// The files of the profile's `append` that exist, with the text behind their own.
+    pub appended: Vec<(PathBuf, Vec<u8>)>,
     /// This workspace's cache.
     pub cache: PathBuf,
     /// Where it is noted which repositories this workspace has.
@@ -129,6 +131,17 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
     let git = gitconfig::sanitise(&facts.gitconfig);
     if !git.is_empty() {
         files.push((facts.home.join(".gitconfig"), git));
+    }
+    if task.executes {
+        let is_visible = |path: &Path| binds.found.iter().any(|bind| lies_in(path, &bind.path));
+        for append in &profile.append {
+            let Some(path) = append.path.resolve(&anchors) else { continue };
+            if let Some(found) = facts.appended.iter().find(|(of, _)| *of == path && is_visible(of)) {
+                files.push(found.clone());
+            } else if append.create && lies_in(&path, &facts.home) && !is_visible(&path) {
+                files.push((path, format!("{}\n", append.text).into_bytes()));
+            }
+        }
     }
 
     let mut limits = over(&task.state.limits, profile.limits.limits());
@@ -361,6 +374,49 @@ mod tests {
             );
             assert!(!bind.path.starts_with("/home/u/w"), "{bind:?}");
         }
+    }
+
+    #[test]
+    fn a_text_is_appended_to_what_is_visible_and_made_below_home_only() {
+        let mut profile = builtin::find("base").unwrap().profile().unwrap();
+        let append = |path: &str, create: bool| {
+            format!("[[append]]\npath = \"{path}\"\ntext = \"x\"\ncreate = {create}\n")
+        };
+        let text = [
+            append("/etc/a", false),
+            append("~/.b", true),
+            append("~/.hidden", false),
+            append("/etc/c", true),
+        ];
+        profile.append.clear();
+        profile.extend(Profile::from_toml(&text.concat(), Path::new("p")).unwrap());
+        let mut facts = facts(&[]);
+        facts.appended =
+            [("/etc/a", "own\nx\n"), ("/home/u/.b", "secret\nx\n"), ("/home/u/.hidden", "secret\nx\n")]
+                .map(|(path, text)| (path.into(), text.into()))
+                .to_vec();
+        let rights = Rights {
+            workspace: WorkspaceRight::ThrowAway,
+            git_write: false,
+            network: NetworkRight::None,
+            narrowed: Vec::new(),
+        };
+        let mut task = Task {
+            workspace: Path::new("/w"),
+            cwd: Path::new("/w"),
+            rights: &rights,
+            executes: true,
+            blocked_env: &[],
+            env_overrides: &[],
+            state: &StateJail::default(),
+            timeout: None,
+        };
+        let files = resolve(&profile, &facts, &task).files;
+        let expected =
+            [("/etc/a", "own\nx\n"), ("/home/u/.b", "x\n")].map(|(path, text)| (path.into(), text.into()));
+        assert_eq!(files, expected, "what HOME hides is not shown by a text behind it");
+        task.executes = false;
+        assert!(resolve(&profile, &facts, &task).files.is_empty());
     }
 
     #[test]

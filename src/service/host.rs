@@ -17,6 +17,9 @@ use crate::profile::{HostFacts, Profile};
 /// Largest git configuration that is looked at.
 const GITCONFIG_LIMIT: u64 = 256 * 1024;
 
+/// How much of a file is kept before a text that a profile appends.
+const APPEND_LIMIT: u64 = 64 * 1024;
+
 /// What every command needs to know before a workspace or a profile is chosen.
 ///
 /// # Errors
@@ -42,6 +45,7 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         stdin_is_terminal: std::io::stdin().is_terminal(),
         gitconfig: git_configuration(&home, &place("XDG_CONFIG_HOME", ".config")),
         secrets: Vec::new(),
+        appended: Vec::new(),
         cache: own[2].clone(),
         repositories: None,
         own,
@@ -75,6 +79,23 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
         }
     }
     facts.secrets = found;
+    facts.appended = profile
+        .append
+        .iter()
+        .filter_map(|append| {
+            let path = append.path.resolve(&anchors)?;
+            let mut bytes = Vec::new();
+            let file =
+                fs::File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+            file.take(APPEND_LIMIT).read_to_end(&mut bytes).ok()?;
+            if !bytes.ends_with(b"\n") {
+                bytes.push(b'\n');
+            }
+            bytes.extend_from_slice(append.text.as_bytes());
+            bytes.push(b'\n');
+            Some((path, bytes))
+        })
+        .collect();
 }
 
 /// Makes the workspace's cache: for its owner alone, with a note for which workspace it is.

@@ -9,6 +9,7 @@ use crate::classify::spec::{OptionSpec, Row, command, opt};
 
 /// What every npm command takes.
 const NPM_OPTIONS: &[OptionSpec<'static>] = &[
+    opt("", "offline").drops(&[Network]),
     opt("v", "").info(),
     opt("", "prefix").chdir(),
     opt("C", "").chdir(),
@@ -319,7 +320,8 @@ const YARN: &[Row] = &[
     ])
     .classes(&[Network])
     .opaque(Cause::PackageScript)
-    .lenient(),
+    .lenient()
+    .options(&[opt("", "offline").drops(&[Network])]),
     command(&["global", "set", "plugin"])
         .classes(&[Network, FileModify])
         .opaque(Cause::PackageScript)
@@ -376,7 +378,8 @@ const PNPM: &[Row] = &[
     ])
     .classes(&[Network])
     .opaque(Cause::PackageScript)
-    .lenient(),
+    .lenient()
+    .options(&[opt("", "offline").drops(&[Network])]),
     command(&["remove", "rm", "uninstall", "un", "unlink", "prune"])
         .classes(&[Network, FileModify, Destructive])
         .lenient(),

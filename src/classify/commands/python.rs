@@ -197,7 +197,7 @@ const PIP: &[Row] = &[
         .classes(&[Network])
         .opaque(Cause::PackageScript)
         .lenient()
-        .options(&[opt("", "dry-run")]),
+        .options(&[opt("", "dry-run"), opt("", "no-index").drops(&[Network])]),
     command(&["download", "wheel", "lock"])
         .classes(&[Network, FileWrite])
         .opaque(Cause::PackageScript)
@@ -288,7 +288,7 @@ const UV: &[Row] = &[
             .classes(&[Network])
             .opaque(Cause::PackageScript)
             .lenient()
-            .options(&[opt("o", "output-file").role(Role::Write)]),
+            .options(&[opt("o", "output-file").role(Role::Write), opt("", "offline").drops(&[Network])]),
         command(&["uninstall"]).classes(&[Destructive]).lenient(),
         command(&["list", "show", "freeze", "check", "tree"])
             .classes(&[FileRead])
@@ -298,7 +298,8 @@ const UV: &[Row] = &[
     command(&["sync", "add", "lock", "remove", "build"])
         .classes(&[Network])
         .opaque(Cause::PackageScript)
-        .lenient(),
+        .lenient()
+        .options(&[opt("", "offline").drops(&[Network])]),
     command(&["tool"]).lenient().subcommands(&[
         command(&["run"])
             .classes(&[Network])

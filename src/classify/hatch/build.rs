@@ -188,7 +188,7 @@ pub fn cmake<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         Some(Some("--build" | "--workflow" | "--open")) => findings.opaque(Cause::BuildTool, span),
         Some(_) => {
             findings.opaque(Cause::BuildTool, span);
-            findings.unknown_path(FileWrite, span);
+            findings.add(FileWrite, span);
         }
     }
 }

@@ -181,3 +181,25 @@ fn a_link_in_a_private_directory_gets_no_way_into_the_workspace() {
     assert_eq!(granted(listed, "/work/project", "touch /tmp/s/a").1, WorkspaceRight::ThrowAway);
     assert_eq!(granted(listed, "/work/project", "touch a").1, WorkspaceRight::Write);
 }
+
+#[test]
+fn what_a_build_tool_writes_is_said_by_its_opacity() {
+    for text in ["cmake -S . -B build && cmake --build build", "autoreconf -i && ./configure && make check"] {
+        assert_eq!(
+            granted(TESTS, "/work/project", text),
+            (Decision::Allow, WorkspaceRight::ThrowAway),
+            "{text}"
+        );
+        assert_eq!(
+            granted(r#""allowed_tools": ["Read"]"#, "/work/project", text).0,
+            Decision::Forbidden,
+            "{text}"
+        );
+    }
+    // A file that the line names, and a program that the text does show.
+    for text in ["cmake -B build > log", "python3 -m venv .venv", "tar -xf a.tar", "make > \"$LOG\""] {
+        assert_eq!(granted(TESTS, "/work/project", text).0, Decision::Forbidden, "{text}");
+    }
+    let denied = r#""allowed_tools": ["Bash"], "disallowed_tools": ["Write"]"#;
+    assert_eq!(granted(denied, "/work/project", "autoreconf -i").0, Decision::Forbidden);
+}
