@@ -478,9 +478,8 @@ fn names_by_a_name_server_that_rebinds() {
 fn with_own_name_server() {
     swbox::sys::net::loopback_up().unwrap();
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-    let good = Origin::at("127.0.0.2:0".parse().unwrap());
+    let (good, secret) = Origin::pair([127, 0, 0, 2], [127, 0, 0, 1]);
     let port = good.port();
-    let secret = Origin::at(SocketAddr::new(ip("127.0.0.1"), port));
     let seen = std::sync::atomic::AtomicUsize::new(0);
     name_server_at("127.0.0.53:53".parse().unwrap(), move |name, _| match name {
         "a.test" => Says::Addresses(vec![ip("127.0.0.2")]),

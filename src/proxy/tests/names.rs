@@ -1,6 +1,6 @@
 //! Names: what they resolve to decides, and it is decided once.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
