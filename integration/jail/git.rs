@@ -178,16 +178,11 @@ fn behaviour() -> Verdict {
         "git rm -q --cached file && git reset -q",
         "git bisect start -q && git bisect reset",
     ];
-    const FAILS: &[&str] = &["git config a.b c", "git remote add o /x", "git branch -m main other"];
     let place = rich();
     let jail = Jail::write(&place.workspace()).git_write();
     for script in WORKS {
         let done = jail.sh(script);
         check!(done.ok() && done.outcome.quarantined.is_empty(), "{script}: {}", done.all());
-    }
-    for script in FAILS {
-        let done = jail.sh(script);
-        check!(!done.ok() && done.err.contains("busy"), "{script}: {}", done.all());
     }
     git(&place.workspace(), &["fsck"]);
     Verdict::Passed

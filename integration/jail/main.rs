@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod capture;
+mod config;
 mod files;
 mod git;
 mod kit;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         view::CASES,
         files::CASES,
         git::CASES,
+        config::CASES,
         planted::CASES,
         layer::CASES,
         limits::CASES,

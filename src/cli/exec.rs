@@ -117,7 +117,8 @@ fn code_of(report: &Report, dry_run: bool) -> u8 {
         return Code::REFUSED;
     }
     let Some(outcome) = &report.outcome else { return if dry_run { Code::OK } else { Code::SETUP } };
-    if !outcome.quarantined.is_empty() || !outcome.planted.is_empty() {
+    let unwritten = outcome.config.iter().any(|change| change.refused.is_some());
+    if unwritten || !outcome.quarantined.is_empty() || !outcome.planted.is_empty() {
         return Code::SETUP;
     }
     match outcome.exit {

@@ -143,6 +143,15 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             ),
         };
     }
+    for change in &outcome.config {
+        let Some(refused) = &change.refused else { continue };
+        let _ = writeln!(
+            out,
+            "swbox: {} was not changed, whatever git said: {}; a person can do it outside",
+            visible(&change.file.to_string_lossy()),
+            visible(refused)
+        );
+    }
     for path in &outcome.appeared {
         let _ = writeln!(
             out,

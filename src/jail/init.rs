@@ -14,7 +14,7 @@ use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 use super::git::Layout;
 use super::plan::{JailPlan, LandlockPlan};
 use super::report::{At, Message, SetupError, Stage, now};
-use super::{egress, landlock, limits, mount, namespace, orphans};
+use super::{egress, landlock, limits, mount, namespace, orphans, outlet};
 use crate::sys::process::{Command, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing};
 use crate::sys::signal::{self, Set};
 
@@ -55,6 +55,8 @@ pub(super) struct Inside<'a> {
     pub(super) output: Option<(OwnedFd, OwnedFd)>,
     /// Where the listener for the proxy goes, for a command with a list of hosts.
     pub(super) outside: Option<UnixStream>,
+    /// Where the scratch goes, for a command of which something on it is looked at afterwards.
+    pub(super) outlet: Option<UnixStream>,
 }
 
 /// Runs the command inside; never returns.
@@ -93,6 +95,9 @@ fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
         let built = mount::build(plan, inside.layout)?;
         for (protection, reason) in built.given_up {
             Message::Degraded(protection, reason).send(inside.pipe.as_fd());
+        }
+        if let Some(outlet) = &inside.outlet {
+            outlet::send(outlet, &built.scratch).at(Stage::Descriptors, &"the scratch")?;
         }
         scratch = Some(built.scratch);
     }

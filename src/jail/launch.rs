@@ -20,6 +20,7 @@ use super::init::{self, Inside};
 use super::namespace;
 use super::orphans;
 use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
+use super::outlet;
 use super::output::{Capture, Stream};
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
@@ -100,6 +101,11 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let mut layout = git::survey(plan);
     layout.sockets = sockets::live(plan);
+    let (inlet, outlet) = match layout.originals.is_empty() {
+        true => Ok((None, None)),
+        false => UnixStream::pair().map(|(inlet, outlet)| (Some(inlet), Some(outlet))),
+    }
+    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if !plan.namespaces.pid {
@@ -112,7 +118,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
     if matches!(forked, Ok(Forked::Child)) {
         drop(reader);
-        drop((streams, inside));
+        drop((streams, inside, inlet));
         init::run(&Inside {
             plan,
             layout: &layout,
@@ -124,9 +130,10 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
             ids,
             output,
             outside,
+            outlet,
         });
     }
-    drop((pipe, output, outside));
+    drop((pipe, output, outside, outlet));
     leave_workspace(before);
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
@@ -148,7 +155,16 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     // The mask was read a moment ago, so setting it again cannot fail.
     let _ = mask.apply();
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
-    let mut outcome = outcome(plan, result?, git::check(plan, &layout), begun)?;
+    let ended = result?;
+    let left = inlet.as_ref().and_then(|inlet| outlet::take(inlet).ok().flatten());
+    let findings = git::check(plan, &layout);
+    let config = match &left {
+        Some(left) => git::write_back(&layout.originals, left),
+        // The jail was not built: the command did not run.
+        None => Vec::new(),
+    };
+    let mut outcome = outcome(plan, ended, findings, begun)?;
+    outcome.config = config;
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
     outcome.degraded.extend(powerless);
     outcome.refused_hosts = report.refused;
@@ -221,6 +237,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         quarantined: findings.quarantined,
         appeared: findings.appeared,
         planted: findings.planted,
+        config: Vec::new(),
         limit: None,
     };
     for (protection, reason) in ended.degraded {

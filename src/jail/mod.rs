@@ -15,6 +15,7 @@ mod mount;
 mod namespace;
 mod orphans;
 pub mod outcome;
+mod outlet;
 mod output;
 mod overlay;
 pub mod plan;
@@ -30,7 +31,7 @@ mod spread;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream};
-pub use git::Planted;
+pub use git::{ConfigChange, Planted};
 pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome};
 pub use output::Capture;

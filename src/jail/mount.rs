@@ -18,7 +18,7 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, unmount,
 };
 
-use super::git::{Hold, Layout};
+use super::git::{COPIES, Hold, Layout, ON_SCRATCH};
 use super::limits;
 use super::overlay;
 use super::plan::{JailPlan, Step, View};
@@ -139,8 +139,15 @@ impl Root {
             Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
             Step::Git { .. } => {
+                if !layout.originals.is_empty() {
+                    self.copies(layout).at(Stage::Git, &"copies of git's configuration")?;
+                }
                 for (path, hold) in &layout.holds {
-                    self.hold(plan, path, *hold).at(Stage::Git, path)?;
+                    let copy = layout.originals.iter().position(|original| original.path == *path);
+                    match (hold, copy) {
+                        (Hold::Copy, Some(number)) if self.link_to_copy(path, number) => {}
+                        _ => self.hold(plan, path, *hold).at(Stage::Git, path)?,
+                    }
                 }
                 layout.sockets.iter().try_for_each(|path| self.secret(path).at(Stage::Secret, path))
             }
@@ -292,10 +299,35 @@ impl Root {
         let tree = clone_tree(&source, "", directory)?;
         let attributes = match hold {
             Hold::Pin | Hold::Writable => PLAIN,
-            Hold::ReadOnly => PLAIN.with(Attributes::READ_ONLY),
+            Hold::Copy | Hold::ReadOnly => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, directory)?;
         self.points.attach(&tree, path, if directory { Kind::Directory } else { Kind::File })
+    }
+
+    /// Lays out the copies of configuration files that git commands write in.
+    fn copies(&mut self, layout: &Layout) -> io::Result<()> {
+        rustix::fs::mkdirat(&self.scratch, ON_SCRATCH, Mode::from_raw_mode(0o755))?;
+        for (number, original) in layout.originals.iter().enumerate() {
+            let directory = format!("{ON_SCRATCH}/{number}");
+            rustix::fs::mkdirat(&self.scratch, &directory, Mode::from_raw_mode(0o755))?;
+            let file = create(&self.scratch, OsStr::new(&format!("{directory}/config")), 0o644)?;
+            write_all(&file, &original.bytes)?;
+            rustix::fs::symlinkat(format!("{COPIES}/{number}/config"), &self.scratch, copy_link(number))?;
+        }
+        let tree = clone_tree(&self.scratch, ON_SCRATCH, false)?;
+        set_attributes(tree.as_fd(), PLAIN.with(Attributes::NO_EXEC), false)?;
+        self.points.attach(&tree, Path::new(COPIES), Kind::Directory)
+    }
+
+    /// Mounts the link to a copy over the real file: git follows it and does its renaming there. Whether this kernel has
+    /// mounts of links; without them the file is read-only.
+    fn link_to_copy(&mut self, path: &Path, number: usize) -> bool {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+        let tree = open_tree(&self.scratch, copy_link(number), flags);
+        tree.is_ok_and(|tree| self.points.attach(&tree, path, Kind::File).is_ok())
     }
 
     fn secret(&mut self, path: &Path) -> io::Result<()> {
@@ -335,6 +367,11 @@ impl Root {
         self.made += 1;
         format!("m{}", self.made)
     }
+}
+
+/// The name of a link to a copy on the scratch.
+fn copy_link(number: usize) -> String {
+    format!("git-link-{number}")
 }
 
 fn attributes(writable: bool, exec: bool) -> Attributes {

@@ -113,6 +113,8 @@ pub struct Outcome {
     pub appeared: Vec<std::path::PathBuf>,
     /// What makes git run something in repositories that are new or were changed (then the run is 125).
     pub planted: Vec<super::git::Planted>,
+    /// What git commands changed in configuration files, and whether it was written (if not, the run is 125).
+    pub config: Vec<super::git::ConfigChange>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
 }

@@ -21,7 +21,7 @@ struct Exceptions {
 
 /// The plan's rules, spread around secrets, git directories and run-later files.
 pub(super) fn spread(plan: &JailPlan, layout: &Layout) -> Vec<Grant> {
-    let held = layout.holds.iter().filter(|(_, hold)| **hold == Hold::ReadOnly);
+    let held = layout.holds.iter().filter(|(_, hold)| matches!(**hold, Hold::Copy | Hold::ReadOnly));
     let hidden = plan.steps.iter().filter_map(|step| match step {
         Step::Secret { path } => Some(path.canonicalize().unwrap_or_else(|_| path.clone())),
         _ => None,

@@ -251,6 +251,18 @@ fn jail(outcome: &Outcome) -> Value {
                 })
             })
             .collect::<Vec<_>>(),
+        "config": outcome
+            .config
+            .iter()
+            .map(|change| {
+                json!({
+                    "file": change.file.to_string_lossy(),
+                    "settings": change.settings,
+                    "written": change.refused.is_none(),
+                    "refused": change.refused,
+                })
+            })
+            .collect::<Vec<_>>(),
         "limit": outcome.limit.map(crate::jail::LimitHit::name),
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! Danger: a key that is missing from the table here is one that a planted repository can use unseen.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::survey::normal;
@@ -13,6 +14,17 @@ pub(super) struct Setting {
     pub(super) name: String,
     /// The value; `true` for a key alone.
     pub(super) value: String,
+    /// The bytes from the key to the end of its last line, without the newline.
+    pub(super) span: Range<usize>,
+}
+
+/// A configuration file as it is laid out.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    /// Its settings in order.
+    pub(super) settings: Vec<Setting>,
+    /// Its section headers in order: the name as in a setting, and the bytes from bracket to bracket.
+    pub(super) headers: Vec<(String, Range<usize>)>,
 }
 
 /// Names that make git run something or read configuration from elsewhere. `*` stands for a subsection of any text.
@@ -81,17 +93,25 @@ const EXECUTABLE: &[&str] = &[
 
 /// The settings of a file. Lines that git would refuse are left out: git then runs nothing at all.
 pub(super) fn settings(bytes: &[u8]) -> Vec<Setting> {
-    let text = String::from_utf8_lossy(bytes);
+    parse(&String::from_utf8_lossy(bytes)).settings
+}
+
+/// Reads a file.
+pub(super) fn parse(text: &str) -> File {
     let mut section = String::new();
-    let mut settings = Vec::new();
-    let mut rest: &str = &text;
+    let mut file = File::default();
+    let mut rest: &str = text;
+    let at = |rest: &str| text.len() - rest.len();
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-        let Some(first) = rest.chars().next() else { return settings };
+        let Some(first) = rest.chars().next() else { return file };
         match first {
             '#' | ';' => rest = after_line(rest),
             '[' => match header(rest) {
-                Some((name, after)) => (section, rest) = (name, after),
+                Some((name, after)) => {
+                    file.headers.push((name.clone(), at(rest)..at(after)));
+                    (section, rest) = (name, after);
+                }
                 None => rest = after_line(rest),
             },
             _ => {
@@ -99,7 +119,10 @@ pub(super) fn settings(bytes: &[u8]) -> Vec<Setting> {
                 let (key, after) = rest.split_at(end);
                 let (value, after) = value(after);
                 if !key.is_empty() {
-                    settings.push(Setting { name: format!("{section}.{}", key.to_ascii_lowercase()), value });
+                    let whole = text.get(at(rest)..at(after)).unwrap_or_default();
+                    let span = at(rest)..at(rest) + whole.strip_suffix('\n').unwrap_or(whole).len();
+                    let name = format!("{section}.{}", key.to_ascii_lowercase());
+                    file.settings.push(Setting { name, value, span });
                 }
                 rest = after;
             }
@@ -141,26 +164,43 @@ fn header(text: &str) -> Option<(String, &str)> {
 fn value(text: &str) -> (String, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let Some(text) = text.strip_prefix('=') else { return ("true".to_owned(), after_line(text)) };
+    let text = text.trim_start_matches([' ', '\t']);
     let mut value = String::new();
+    // Blanks at the end count where they are quoted or escaped.
+    let mut end = 0;
     let mut quoted = false;
+    let mut rest = "";
     let mut chars = text.char_indices();
     while let Some((index, c)) = chars.next() {
         match c {
-            '\n' => return (value.trim().to_owned(), text.get(index + 1..).unwrap_or("")),
+            '\n' => {
+                rest = text.get(index + 1..).unwrap_or("");
+                break;
+            }
             '"' => quoted = !quoted,
             '#' | ';' if !quoted => {
-                return (value.trim().to_owned(), after_line(text.get(index..).unwrap_or("")));
+                rest = after_line(text.get(index..).unwrap_or(""));
+                break;
             }
-            '\\' => match chars.next() {
-                Some((_, '\n')) | None => {}
-                Some((_, 'n')) => value.push('\n'),
-                Some((_, 't')) => value.push('\t'),
-                Some((_, other)) => value.push(other),
-            },
-            c => value.push(c),
+            '\\' => {
+                match chars.next() {
+                    Some((_, '\n')) | None => continue,
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, 't')) => value.push('\t'),
+                    Some((_, other)) => value.push(other),
+                }
+                end = value.len();
+            }
+            c => {
+                value.push(c);
+                if quoted || !c.is_ascii_whitespace() {
+                    end = value.len();
+                }
+            }
         }
     }
-    (value.trim().to_owned(), "")
+    value.truncate(end);
+    (value, rest)
 }
 
 /// The last value of `name`, which is the one in force.
@@ -249,7 +289,7 @@ mod tests {
 
     #[test]
     fn sections_keys_and_values_are_read_as_git_does() {
-        let text = "[core]\n\tFsMonitor = /x y # c\n[Remote \"a.B\\\"c\"] url = \"q;#\" z\n[a.B]\nk\nl = one\\\ntwo\n; c\n";
+        let text = "[core]\n\tFsMonitor = /x y # c\n[Remote \"a.B\\\"c\"] url = \"q;#\" z\n[a.B]\nk\nl = one\\\ntwo\n; c\nm = x\\n\" y \"  \n";
         assert_eq!(
             named(text),
             [
@@ -257,6 +297,7 @@ mod tests {
                 ("remote.a.B\"c.url", "q;# z"),
                 ("a.b.k", "true"),
                 ("a.b.l", "onetwo"),
+                ("a.b.m", "x\n y "),
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
         );

@@ -9,19 +9,24 @@
 
 mod check;
 mod config;
+mod edit;
 mod index;
 mod judge;
 mod record;
 mod survey;
 mod walk;
+mod writeback;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) use check::check;
 pub(super) use survey::survey;
+pub use writeback::ConfigChange;
+pub(super) use writeback::{COPIES, ON_SCRATCH, write_back};
 
 use super::plan::{Access, Grant, JailPlan, Step, View};
+use writeback::Original;
 
 /// What is done with a path that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +35,8 @@ pub(super) enum Hold {
     Pin,
     /// Writable also where the workspace is not.
     Writable,
+    /// A link to a copy of the file, whose changes are looked at afterwards.
+    Copy,
     /// Read-only.
     ReadOnly,
 }
@@ -39,6 +46,8 @@ pub(super) enum Hold {
 pub(super) struct Layout {
     /// Existing paths and how they are held; parents come before what is below them.
     pub(super) holds: BTreeMap<PathBuf, Hold>,
+    /// The files that are held as [`Hold::Copy`], in the order of their copies.
+    pub(super) originals: Vec<Original>,
     /// Live sockets of the host that are masked.
     pub(super) sockets: Vec<PathBuf>,
     /// Names that git would obey and that do not exist: none may appear.
@@ -96,9 +105,11 @@ pub(super) struct Findings {
 impl Layout {
     /// The Landlock rules for what is writable beside the plan's own.
     pub(super) fn grants(&self) -> Vec<Grant> {
-        let writable = self.holds.iter().filter(|(_, hold)| **hold == Hold::Writable);
+        let writable = self.holds.iter().filter(|(_, hold)| **hold == Hold::Writable).map(|(path, _)| path);
+        let copies = PathBuf::from(COPIES);
         writable
-            .map(|(path, _)| Grant {
+            .chain((!self.originals.is_empty()).then_some(&copies))
+            .map(|path| Grant {
                 path: path.clone(),
                 access: Access::CHANGE.with(Access::READ),
                 follow: false,

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::writeback::{self, Original};
 use super::{Hold, Layout, Moment, config, git_step, index, record, view};
 use crate::jail::plan::{JailPlan, Step, View};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
@@ -21,6 +22,9 @@ const INDEX_LIMIT: u64 = 2 << 20;
 
 /// How many configuration files are followed from one, itself included.
 const INCLUDES: usize = 8;
+
+/// How many configuration files are copied; those of further submodules are read-only.
+const COPIES: usize = 32;
 
 /// How many submodules are looked at.
 const MODULE_LIMIT: usize = 1000;
@@ -45,6 +49,7 @@ pub(in crate::jail) fn survey(plan: &JailPlan) -> Layout {
     let mut survey = Survey {
         workspace: &plan.workspace,
         git_write,
+        copies: git_write && plan.namespaces.user,
         writable: view == View::Writable,
         layout: Layout { since: Moment::now(), ..Layout::default() },
         modules: 0,
@@ -65,6 +70,8 @@ pub(in crate::jail) fn survey(plan: &JailPlan) -> Layout {
 struct Survey<'a> {
     workspace: &'a Path,
     git_write: bool,
+    /// Whether git commands get copies of configuration files.
+    copies: bool,
     /// Whether the workspace itself is writable.
     writable: bool,
     layout: Layout,
@@ -164,8 +171,32 @@ impl Survey<'_> {
             }
         }
         for part in EXECUTABLE_PARTS {
-            self.executable(directory.join(part));
+            let path = directory.join(part);
+            // The parts of a repository that lies among the files of another may be files of that one: no link for them.
+            let file = directory
+                .strip_prefix(self.workspace)
+                .is_ok_and(|below| below.iter().all(|part| part != ".git"));
+            if *part == "config" && self.copies && !file && self.copy(&path) {
+                continue;
+            }
+            self.executable(path);
         }
+    }
+
+    /// Gives the command a copy of a configuration file; whether that can be.
+    fn copy(&mut self, path: &Path) -> bool {
+        if kind(path) != Kind::File || self.layout.originals.len() >= COPIES {
+            return false;
+        }
+        let bytes = read(path, writeback::LIMIT);
+        if bytes.is_empty() {
+            return false;
+        }
+        if !self.layout.originals.iter().any(|original| original.path == path) {
+            self.layout.originals.push(Original { path: path.to_owned(), bytes });
+        }
+        self.layout.hold(path, Hold::Copy);
+        true
     }
 
     fn executable(&mut self, path: PathBuf) {
