@@ -226,6 +226,7 @@ fn rules_refuse() {
         ("echo \"${x:-`rm \\\"x\\\"`}\"", "quote_in_parameter"),
         ("echo \"${x:-'\"'}\"", "quote_in_parameter"),
         ("P \"$${x-\"${x-'$(rm x)'}\"}\"", "dollar_dollar"),
+        ("P $((1 + $(Q $(case x in (x) R;; esac)) 0))", "case_in_arithmetic"),
         ("P $>((1 << 2))||Q\nrm x\n", "nested_parenthesis"),
         ("P <((Q << E) )\nrm x\nE\n", "nested_parenthesis"),
         ("P $((Q << E) )\nrm x\nE\n", "nested_parenthesis"),

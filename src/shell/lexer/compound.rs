@@ -348,6 +348,11 @@ impl Lexer<'_, '_> {
         self.here = list.context();
         self.layout(true);
         if self.peek(0) == b'(' {
+            if self.arithmetic > 0 {
+                // bash keeps what it read in a substitution as printed anew, with patterns that open no parenthesis; it
+                // then counts parentheses to tell `$((1 + $(case x in (x) P;; esac)))` from a subshell, and runs `1`
+                self.problem("case_in_arithmetic");
+            }
             self.mark_operator();
             self.layout(false);
         } else if self.at_keyword(b"esac") {

@@ -219,6 +219,7 @@ impl Lexer<'_, '_> {
     /// Arithmetic text up to `end`: treated like double-quoted text in which quotes mean nothing, so that
     /// `$(( '$(cmd)' ))` shows the command that bash runs.
     pub(super) fn expressions(&mut self, end: usize) {
+        self.arithmetic = self.arithmetic.saturating_add(1);
         while self.position() < end && !self.reading.stopped {
             match self.peek(0) {
                 b'\\' => self.cursor.advance_escape(),
@@ -227,6 +228,7 @@ impl Lexer<'_, '_> {
                 _ => self.cursor.advance(1),
             }
         }
+        self.arithmetic = self.arithmetic.saturating_sub(1);
         if self.position() != end && !self.reading.stopped {
             self.problem("quoted_expansion");
             self.cursor.position = self.position().max(end);
@@ -305,6 +307,7 @@ impl Lexer<'_, '_> {
             reading: &mut *self.reading,
             depth: self.depth,
             capture: self.capture + 1,
+            arithmetic: 0,
             pipelines: self.pipelines,
             covered: 0,
             pending: Vec::new(),

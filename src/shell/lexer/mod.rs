@@ -36,6 +36,7 @@ pub(super) fn read(source: &str) -> Reading {
         reading: &mut reading,
         depth: 0,
         capture: 0,
+        arithmetic: 0,
         pipelines: 0,
         covered: 0,
         pending: Vec::new(),
@@ -68,6 +69,8 @@ struct Lexer<'t, 'r> {
     depth: usize,
     /// Substitutions around this place.
     capture: u16,
+    /// Arithmetic texts around this place.
+    arithmetic: u16,
     /// Pipelines numbered so far.
     pipelines: u32,
     /// Up to where bytes are booked in this list.
