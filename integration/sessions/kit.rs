@@ -42,3 +42,61 @@ fn at_terminal(project: &Project, harness: Option<&str>, args: &[&str], answers:
 pub fn has_person(test: &str) -> bool {
     crate::project::has(test, "python3")
 }
+
+/// A person starts a session; its id.
+pub fn start(project: &Project, args: &[&str]) -> String {
+    let words: Vec<&str> = ["session", "start", "--quiet"].into_iter().chain(args.iter().copied()).collect();
+    let seen = person(project, &words, &[]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    seen.output.trim().to_owned()
+}
+
+/// An agent's line.
+pub fn line(project: &Project, text: &str) -> Ran {
+    project.swbox(&["bash", "-c", text])
+}
+
+/// An agent's line that must succeed.
+pub fn good(project: &Project, text: &str) -> String {
+    let ran = line(project, text);
+    assert_eq!(ran.code, 0, "{text}: {ran:?}");
+    ran.stdout
+}
+
+/// The state of the workspace's session.
+pub fn state(project: &Project) -> String {
+    json(project, &["state", "--json"])["handout"]["state"].as_str().unwrap().to_owned()
+}
+
+/// The JSON answer of a command.
+pub fn json(project: &Project, args: &[&str]) -> serde_json::Value {
+    let ran = project.swbox(args);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {ran:?}"))
+}
+
+/// What waits in the session, the newest last.
+pub fn waiting(project: &Project, id: &str) -> Vec<String> {
+    let value = json(project, &["session", "status", id, "--json"]);
+    value["waiting"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect()
+}
+
+/// The journal.
+pub fn journal(project: &Project, id: &str) -> Vec<serde_json::Value> {
+    let ran = project.swbox(&["session", "log", id, "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Replays the session; it must come out the same.
+pub fn replays(project: &Project, id: &str) {
+    let ran = project.swbox(&["session", "replay", id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("the same session"), "{ran:?}");
+}
+
+/// Writes a workflow beside the project, where no command of the project can change it.
+pub fn workflow(project: &Project, name: &str, text: &str) -> String {
+    let path = project.outside().join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_string_lossy().into_owned()
+}

@@ -5,5 +5,12 @@
 #[path = "../project.rs"]
 mod project;
 
+mod approvals;
+mod beside;
+mod finding;
+mod interrupts;
 mod kit;
+mod law;
+mod store;
 mod trust;
+mod walk;

@@ -112,11 +112,11 @@ fn only_a_person_accepts() {
     let project = Project::new();
     fs::write(project.path().join("swbox.json"), workflow("one")).unwrap();
     let piped = project.swbox(&["trust"]);
-    assert_eq!(piped.code, 125);
+    assert_eq!(piped.code, 126);
     assert!(piped.stderr.contains("not_a_person"), "{piped:?}");
     for harness in ["claude", "codex", "opencode"] {
         let seen = under(&project, harness, &["trust"], YES);
-        assert_eq!(seen.code, 125, "{seen:?}");
+        assert_eq!(seen.code, 126, "{seen:?}");
         assert!(seen.output.contains("among the ancestors"), "{seen:?}");
     }
     // The twin: an ancestor of another name is none.

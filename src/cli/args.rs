@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::args_session::{ApproveArgs, RejectArgs, SessionCommand, StateArgs, TransitionArgs};
 use super::output::ColorChoice;
 use crate::service::TimeSpan;
 
@@ -60,6 +61,17 @@ pub(super) enum Command {
     /// Look at workflows.
     #[command(subcommand)]
     Workflow(WorkflowCommand),
+    /// Where the session is: its state, instructions and ways on.
+    State(StateArgs),
+    /// Ask the session to go on by an event.
+    Transition(TransitionArgs),
+    /// For a person: sessions.
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// For a person: say yes to what waits.
+    Approve(ApproveArgs),
+    /// For a person: say no to what waits.
+    Reject(RejectArgs),
     /// For a person: accept the workflow or profile that a workspace brings, by its content.
     Trust(TrustArgs),
 }
@@ -73,6 +85,9 @@ pub(super) struct LawArgs {
     /// The state the work is in. Default: the workflow's initial state.
     #[arg(long, short, value_name = "STATE")]
     pub(super) state: Option<String>,
+    /// A session: it gives workflow, state and profiles. Default: SWBOX_SESSION, else the workspace's.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["workflow", "state", "profile"])]
+    pub(super) session: Option<String>,
     /// A profile: a name, or a file; may be given several times. Default: those that fit the workspace.
     #[arg(long, short, value_name = "NAME|FILE")]
     pub(super) profile: Vec<OsString>,
@@ -278,7 +293,7 @@ pub(super) enum Drawing {
     Dot,
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     TimeSpan::parse(text).map(|span| span.0)
 }
 

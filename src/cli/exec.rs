@@ -15,7 +15,7 @@ use super::shell::{self, Work};
 use super::show::visible;
 use super::{json_line, law, quoted, required};
 use crate::diagnostic::Diagnostic;
-use crate::service::{self, Command, Decision, Exit, Law, Report, Run, TimeSpan, report};
+use crate::service::{self, Command, Decision, Exit, Law, Report, Run, TimeSpan, report, session};
 
 /// Scripts up to this size are judged by their text; longer ones are opaque.
 const SCRIPT_TEXT: usize = 64 * 1024;
@@ -54,6 +54,12 @@ pub(super) fn exec(args: ExecArgs, color: ColorChoice) -> Result<u8, Diagnostic>
 
 /// Runs, tells, and returns the code.
 fn perform(run: &Run, manner: Manner) -> Result<u8, Diagnostic> {
+    if let Some(words) = session::agent_command(&run.command)?
+        && !run.dry_run
+        && session::applies(&run.law)?
+    {
+        return super::agent::in_line(&words, &run.law, manner.json, manner.color);
+    }
     let report = service::run(run)?;
     let code = code_of(&report, run.dry_run);
     if manner.json {
@@ -64,8 +70,12 @@ fn perform(run: &Run, manner: Manner) -> Result<u8, Diagnostic> {
         return Ok(code);
     }
     let paint = Paint::stderr(manner.color);
-    if !report.judgement.allowed() {
-        complain(&refusal(&report.judgement, paint));
+    if !report.may_run() {
+        match report.session.as_ref().filter(|session| session.refusal.is_some()) {
+            Some(session) => complain(&super::agent::held_back(session, paint)),
+            None => complain(&refusal(&report.judgement, paint)),
+        }
+        complain(&trailer(&report, std::io::stderr().is_terminal()));
     } else if run.dry_run {
         print(&super::explain::dry_run(&report, Paint::stdout(manner.color)))?;
     } else {
@@ -113,8 +123,11 @@ fn seconds(span: Duration) -> String {
 
 /// The exit code of a report.
 fn code_of(report: &Report, dry_run: bool) -> u8 {
-    if !report.judgement.allowed() {
+    if !report.may_run() {
         return Code::REFUSED;
+    }
+    if report.session.as_ref().is_some_and(|session| session.unrecorded.is_some()) {
+        return Code::SETUP;
     }
     let Some(outcome) = &report.outcome else { return if dry_run { Code::OK } else { Code::SETUP } };
     let unwritten = outcome.config.iter().any(|change| change.refused.is_some());
@@ -169,6 +182,7 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
     let mut law = Law {
         workflow: set("SWBOX_WORKFLOW"),
         state: set("SWBOX_STATE").map(|state| state.to_string_lossy().into_owned()),
+        session: set("SWBOX_SESSION").map(|session| session.to_string_lossy().into_owned()),
         profiles: set("SWBOX_PROFILE").into_iter().collect(),
         workspace: set("SWBOX_WORKSPACE").map(PathBuf::from),
         ..Law::default()
@@ -177,6 +191,7 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
     for (name, value) in call.own {
         match name {
             "--workflow" => law.workflow = Some(value),
+            "--session" => law.session = Some(value.to_string_lossy().into_owned()),
             "--state" => law.state = Some(value.to_string_lossy().into_owned()),
             "--profile" => law.profiles.push(value),
             "--workspace" => law.workspace = Some(PathBuf::from(value)),

@@ -1,5 +1,7 @@
 //! Exit codes: the one table. `docs/errors.md` and `swbox --help` repeat it, and a test compares them.
 
+use crate::diagnostic::Diagnostic;
+
 /// The codes that swbox itself ends with; a command's own code is passed through.
 #[derive(Debug)]
 pub enum Code {}
@@ -40,11 +42,23 @@ pub const TABLE: &[(&str, &str, &str)] = &[
     ("20", "check", "forbidden"),
     ("124", "exec, bash", "the time ran out and the process tree was ended"),
     ("125", "all", "swbox could not set up, read or write what it needs, or had to quarantine a file"),
-    ("126", "exec, bash", "refused (forbidden or not approved), or the program cannot be executed"),
+    (
+        "126",
+        "exec, bash, the session's commands, trust",
+        "refused (forbidden, not approved, not moved, not a person), or the program cannot be executed",
+    ),
     ("127", "exec, bash", "the program was not found"),
     ("128+n", "exec, bash", "signal n ended the command"),
     ("other", "exec, bash", "the command's own exit code"),
 ];
+
+/// Problems that are a refusal: nothing is wrong with swbox or its host, the work has no session to go on in.
+const REFUSALS: [&str; 4] = ["session_ambiguous", "session_over", "session_none", "not_a_person"];
+
+/// The exit code of a problem.
+pub(super) fn of_problem(problem: &Diagnostic) -> u8 {
+    if REFUSALS.contains(&problem.code) { Code::REFUSED } else { Code::SETUP }
+}
 
 /// A signal's exit code by the shells' habit.
 pub fn of_signal(signal: i32) -> u8 {

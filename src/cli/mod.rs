@@ -3,7 +3,9 @@
 //! Danger: standard output and error belong to the command. swbox writes there only where it was asked to answer
 //! itself, and after the command has ended.
 
+mod agent;
 mod args;
+mod args_session;
 mod audit;
 mod classify;
 mod doctor;
@@ -12,9 +14,12 @@ pub mod exit;
 mod explain;
 mod output;
 mod refusal;
+mod session;
 mod shell;
 mod show;
+mod story;
 mod trust;
+mod when;
 mod workflow;
 
 use std::ffi::{OsStr, OsString};
@@ -41,7 +46,7 @@ pub fn run(args: &[OsString]) -> u8 {
     };
     answer.unwrap_or_else(|problem| {
         complain(&refusal::failure(&problem, Paint::stderr(ColorChoice::Auto)));
-        Code::SETUP
+        exit::of_problem(&problem)
     })
 }
 
@@ -74,6 +79,11 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::Doctor(args) => doctor::doctor(&args, color),
         Command::Audit(args) => audit::audit(args, color),
         Command::Workflow(command) => workflow::workflow(command, color),
+        Command::State(args) => agent::state(&args, color),
+        Command::Transition(args) => agent::transition(&args, color),
+        Command::Session(command) => session::session(command, color),
+        Command::Approve(args) => session::approve(&args, color),
+        Command::Reject(args) => session::reject(&args, color),
         Command::Trust(args) => trust::trust(&args, color),
     }
 }
@@ -111,6 +121,7 @@ fn law(args: LawArgs) -> service::Law {
     service::Law {
         workflow: args.workflow,
         state: args.state,
+        session: args.session,
         profiles: args.profile,
         workspace: args.workspace,
         allow_home: args.allow_home,

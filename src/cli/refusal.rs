@@ -50,7 +50,7 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
         field(&mut out, "needs", &format!("{needs} in allowed_tools; {has}"), paint);
     }
     if let Some(hint) = &judgement.evaluation.hint {
-        field(&mut out, "forward", &forward(hint), paint);
+        field(&mut out, "forward", &forward(hint, law.session.is_some()), paint);
     }
     out
 }
@@ -79,7 +79,7 @@ fn needs(reasons: &[&Reason]) -> Option<String> {
 }
 
 /// The edges to a state that allows the whole line.
-fn forward(hint: &Hint) -> String {
+fn forward(hint: &Hint, in_session: bool) -> String {
     let mut out = String::new();
     for (at, step) in hint.path.iter().enumerate() {
         if at > 0 {
@@ -98,7 +98,11 @@ fn forward(hint: &Hint) -> String {
             let _ = write!(out, " ({})", notes.join("; "));
         }
     }
-    if let Some(step) = hint.path.last() {
+    if in_session {
+        if let Some(step) = hint.path.first() {
+            let _ = write!(out, "; do: swbox transition {}", shell_words::quote(&visible(&step.event)));
+        }
+    } else if let Some(step) = hint.path.last() {
         let _ = write!(out, "; rerun with --state {}", shell_words::quote(&visible(&step.target)));
     }
     out
@@ -109,6 +113,19 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
     let mut out = String::new();
     for notice in &report.notices {
         let _ = writeln!(out, "swbox: {}", visible(notice));
+    }
+    if let Some(session) = &report.session {
+        if session.after != session.state && session.refusal.is_none() {
+            let _ = writeln!(
+                out,
+                "swbox: the session is in \"{}\" now; see `swbox state`",
+                visible(&session.after)
+            );
+        }
+        if let Some(problem) = &session.unrecorded {
+            let problem = visible(&problem.to_string());
+            let _ = writeln!(out, "swbox: the command ran, and its end could not be written down: {problem}");
+        }
     }
     if terminal && !report.warnings.is_empty() {
         let law = &report.judgement.law;
@@ -215,7 +232,7 @@ mod tests {
             grants: vec!["write_file".to_owned()],
         };
         assert_eq!(
-            forward(&hint),
+            forward(&hint, false),
             "PLAN_READY → \"implementing\" (has write_file); rerun with --state implementing"
         );
         let hint = Hint {
@@ -223,9 +240,17 @@ mod tests {
             grants: vec![],
         };
         assert_eq!(
-            forward(&hint),
+            forward(&hint, false),
             "DONE → \"testing\", then PASS → \"review\" (needs approval and guard); rerun with --state review"
         );
+    }
+
+    #[test]
+    fn in_a_session_the_way_forward_is_the_first_event() {
+        let step =
+            |event: &str| Step { event: event.to_owned(), target: "b".to_owned(), requires: Vec::new() };
+        let hint = Hint { path: vec![step("ONE"), step("TWO")], grants: vec![] };
+        assert_eq!(forward(&hint, true), "ONE → \"b\", then TWO → \"b\"; do: swbox transition ONE");
     }
 
     #[test]

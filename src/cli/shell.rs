@@ -12,13 +12,13 @@ use crate::diagnostic::Diagnostic;
 pub(super) const HELP: &str = "\
 A drop-in bash: each command is held to the rights of the state its work is in.
 
-Usage: swbox bash [--workflow W] [--state S] [--profile P] [--workspace DIR] [--timeout TIME] BASH-ARGUMENTS
+Usage: swbox bash [--session ID | --workflow W --state S --profile P] [--workspace DIR] [--timeout TIME] ARGUMENTS
        bash BASH-ARGUMENTS          where `bash` or `sh` is a link to swbox
 
 Bash's arguments are -c LINE [NAME [ARG…]], SCRIPT [ARG…], or -s with the script on standard input; options that
 change how a script runs (-e, -u, -x, -o pipefail …) are passed on. No start-up file is read: -l and -i mean nothing,
-BASH_ENV and ENV are not honoured. Without flags the law is that of SWBOX_WORKFLOW, SWBOX_STATE, SWBOX_PROFILE and
-SWBOX_WORKSPACE of whoever starts the shell. A script of up to 64 KiB is judged by its text.
+BASH_ENV and ENV are not honoured. Without flags the law is that of the session SWBOX_SESSION, or of SWBOX_WORKFLOW,
+SWBOX_STATE, SWBOX_PROFILE and SWBOX_WORKSPACE, of whoever starts the shell; else of the workspace's session. A script of up to 64 KiB is judged by its text.
 
 Exit codes: the script's own; 124 time ran out; 125 swbox could not set up; 126 refused; 127 not found; 128+n signal n.
 ";
@@ -58,7 +58,7 @@ pub(super) struct Call {
 }
 
 /// swbox's own flags in front of bash's.
-const OWN: [&str; 5] = ["--workflow", "--state", "--profile", "--workspace", "--timeout"];
+const OWN: [&str; 6] = ["--session", "--workflow", "--state", "--profile", "--workspace", "--timeout"];
 
 /// Letters that change how bash runs a script and are passed on.
 const PASSED: &[u8] = b"abefhkmnpuvxBCEHPT";

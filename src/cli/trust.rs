@@ -115,7 +115,7 @@ fn shown(candidate: &Candidate, paint: Paint) -> String {
     out
 }
 
-fn difference(out: &mut String, before: &str, after: &str, paint: Paint) {
+pub(super) fn difference(out: &mut String, before: &str, after: &str, paint: Paint) {
     let diff = TextDiff::from_lines(before, after);
     for group in diff.grouped_ops(CONTEXT) {
         if let Some(first) = group.first() {

@@ -52,6 +52,11 @@ impl Workflow {
         &self.entries[0].name
     }
 
+    /// All of them, the root first.
+    pub fn machines(&self) -> impl Iterator<Item = &Machine> {
+        self.entries.iter().map(|entry| &entry.machine)
+    }
+
     /// The machine of that name.
     pub fn machine(&self, name: &str) -> Option<&Machine> {
         self.entry(name).map(|entry| &entry.machine)

@@ -16,6 +16,9 @@ use crate::shell::{Span, Trust};
 /// Commands of swbox that are a person's.
 const PERSON_COMMANDS: [&str; 6] = ["approve", "reject", "session", "trust", "init", "serve"];
 
+/// Commands of swbox that are an agent's, answered outside the jail.
+const AGENT_COMMANDS: [&str; 5] = ["state", "transition", "jobs", "output", "kill"];
+
 /// The judgement of one line in one state, without the way forward.
 pub(super) fn judge(
     law: &StateLaw,
@@ -121,9 +124,14 @@ impl Judge<'_> {
 
     fn segment(&mut self, segment: &ClassifiedSegment) {
         self.rules(segment);
-        if is_person_command(segment) {
+        if is_one_of(segment, &PERSON_COMMANDS) {
             let text = snippet(self.line, segment.span);
             self.say(reason::PERSON_COMMAND, format!("`{text}` is for a person"), Some(segment.span));
+        }
+        if is_one_of(segment, &AGENT_COMMANDS) {
+            let text = snippet(self.line, segment.span);
+            let message = format!("`{text}` counts only in a session and alone; send it as its own command");
+            self.say(reason::AGENT_COMMAND, message, Some(segment.span));
         }
         let entries = self.law.entries();
         let matching = entries.unwrap_or_default().iter().filter(|entry| entry.matches(segment));
@@ -287,9 +295,9 @@ impl Judge<'_> {
     }
 }
 
-fn is_person_command(segment: &ClassifiedSegment) -> bool {
+fn is_one_of(segment: &ClassifiedSegment, commands: &[&str]) -> bool {
     let mut words = segment.argv.iter().skip(1).filter(|word| !word.starts_with('-'));
-    segment.program == "swbox" && words.next().is_some_and(|word| PERSON_COMMANDS.contains(&word.as_str()))
+    segment.program == "swbox" && words.next().is_some_and(|word| commands.contains(&word.as_str()))
 }
 
 /// Whether a path lies in the workspace, as far as its text shows.

@@ -48,6 +48,10 @@ codes! {
         "`swbox approve`, `reject`, `session`, `trust` and their kin are for a person, outside every jail."
         "Ask a person to run it in a terminal."
         "commands_of_a_person_are_refused_in_a_line"
+    AGENT_COMMAND "agent_command" Forbidden
+        "`swbox state`, `transition` and their kin are answered outside the jail, and only as a command of their own."
+        "Send it as its own command: nothing before, behind or around it."
+        "commands_of_an_agent_stand_alone"
     MISSING_TOOL "missing_tool" Forbidden
         "The state has no tool that satisfies what the command or the tool call does."
         "Send the event that the hint names, or do it another way."

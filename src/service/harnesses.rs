@@ -85,6 +85,11 @@ pub(super) fn of_variable(is_set: impl Fn(&str) -> bool) -> Option<&'static Harn
     ALL.iter().find(|harness| harness.session.iter().chain(harness.marks).any(|name| is_set(name)))
 }
 
+/// The id that a harness gives its session in the environment of its commands.
+pub(super) fn own_session(value: impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    ALL.iter().find_map(|harness| Some((harness.name, value(harness.session?)?)))
+}
+
 /// The harness that a process is, by the kernel's name for it and its arguments.
 pub(super) fn of_process(name: &[u8], arguments: &[&[u8]]) -> Option<&'static Harness> {
     let mut words = arguments.iter().copied();
@@ -155,9 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn a_harness_leaves_marks() {
+    fn a_harness_names_its_session_and_leaves_marks() {
         let set = |name: &str| name == "CLAUDECODE";
         assert_eq!(of_variable(set).map(|harness| harness.name), Some("claude"));
         assert_eq!(of_variable(|_| false), None);
+        let value = |name: &str| (name == "CODEX_THREAD_ID").then(|| "t1".to_owned());
+        assert_eq!(own_session(value), Some(("codex", "t1".to_owned())));
     }
 }

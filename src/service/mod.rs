@@ -17,6 +17,7 @@ mod reading;
 pub mod report;
 pub mod request;
 mod run;
+pub mod session;
 mod setting;
 mod suggest;
 mod trust;

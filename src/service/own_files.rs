@@ -40,6 +40,13 @@ const LIMIT: u64 = crate::workflow::load::MAX_BYTES as u64;
 pub(super) struct OwnFiles {
     pub(super) workflow: Option<Source>,
     pub(super) profile: Option<(PathBuf, Profile)>,
+    /// The text of the profile.
+    pub(super) profile_text: Option<String>,
+}
+
+/// Whether a file is one that the workspace itself brings as its law.
+pub(super) fn is_own(workspace: &Path, file: Option<&Path>) -> bool {
+    file.is_some_and(|file| KNOWN.iter().any(|known| workspace.join(known.path) == file))
 }
 
 /// swbox's state directory.
@@ -80,6 +87,7 @@ pub(super) fn accepted(facts: &HostFacts, workspace: &Path, law: &Law) -> Result
             "profile" => {
                 let profile = Profile::from_toml(&accepted.text, &path)?;
                 found.profile = Some((path, profile));
+                found.profile_text = Some(accepted.text.clone());
             }
             _ => {}
         }

@@ -10,6 +10,9 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 use super::harnesses;
 use crate::diagnostic::Diagnostic;
 
+/// The channel's name in journals.
+pub(super) const CHANNEL: &str = "terminal";
+
 /// The controlling terminal, with a person at it.
 #[derive(Debug)]
 pub struct Terminal {
@@ -22,19 +25,8 @@ impl Terminal {
     /// # Errors
     /// `not_a_person`, with the reason.
     pub fn open(what: &str) -> Result<Self, Diagnostic> {
-        let refuse = |why: String| {
-            Err(Diagnostic::new("not_a_person", format!("{what} is for a person: {why}"))
-                .help("run it yourself in a terminal of your own, outside the agent's"))
-        };
-        if confined() {
-            return refuse("this process is inside a jail".to_owned());
-        }
-        if let Some(harness) = harnesses::of_variable(|name| std::env::var_os(name).is_some()) {
-            return refuse(format!("the environment is that of a command of {}", harness.name));
-        }
-        if let Some((harness, pid)) = ancestor() {
-            return refuse(format!("{harness} (process {pid}) is among the ancestors"));
-        }
+        no_agent(what)?;
+        let refuse = |why: String| Err(refusal(what, &why));
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return refuse("there is no terminal".to_owned());
         }
@@ -57,6 +49,30 @@ impl Terminal {
         self.device.read_line(&mut line).map_err(gone)?;
         Ok(line.trim().to_owned())
     }
+}
+
+/// Refuses what a command of a registered harness asks, or something inside a jail.
+///
+/// # Errors
+/// `not_a_person`, with the reason.
+pub(super) fn no_agent(what: &str) -> Result<(), Diagnostic> {
+    if confined() {
+        return Err(refusal(what, "this process is inside a jail"));
+    }
+    if let Some(harness) = harnesses::of_variable(|name| std::env::var_os(name).is_some()) {
+        return Err(refusal(what, &format!("the environment is that of a command of {}", harness.name)));
+    }
+    match ancestor() {
+        None => Ok(()),
+        Some((harness, pid)) => {
+            Err(refusal(what, &format!("{harness} (process {pid}) is among the ancestors")))
+        }
+    }
+}
+
+fn refusal(what: &str, why: &str) -> Diagnostic {
+    Diagnostic::new("not_a_person", format!("{what} is for a person: {why}"))
+        .help("run it yourself in a terminal of your own, outside the agent's")
 }
 
 /// Whether the kernel has taken away that this process gains privileges, as in every jail of swbox.

@@ -52,6 +52,89 @@ impl Chosen {
     }
 }
 
+/// Where profiles by name are read from: the user's directory, or what a session has pinned.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    users: Option<PathBuf>,
+    pinned: Option<Vec<Text>>,
+    taken: Vec<Text>,
+}
+
+/// A profile that is a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    /// The name or path it was asked for by.
+    pub(super) name: String,
+    /// Its file.
+    pub(super) path: PathBuf,
+    /// Its text.
+    pub(super) text: String,
+}
+
+impl Shelf {
+    /// The user's profiles, read as they are asked for.
+    pub(super) fn of_user(facts: &HostFacts) -> Self {
+        Self { users: user_profiles(facts), ..Self::default() }
+    }
+
+    /// Only these, and those that come with swbox.
+    pub(super) fn pinned(texts: Vec<Text>) -> Self {
+        Self { pinned: Some(texts), ..Self::default() }
+    }
+
+    /// The files that were read.
+    pub(super) fn into_taken(self) -> Vec<Text> {
+        self.taken
+    }
+
+    /// A profile by name or file, and the file it came from.
+    fn read(&mut self, name: &OsStr) -> Result<(Profile, Option<PathBuf>), Diagnostic> {
+        let shown = name.to_string_lossy();
+        let pinned = |texts: &Vec<Text>| texts.iter().find(|text| text.name == shown).cloned();
+        let text = match &self.pinned {
+            Some(texts) => pinned(texts),
+            None => self.file(name)?,
+        };
+        if let Some(text) = text {
+            let profile = Profile::from_toml(&text.text, &text.path)?;
+            let path = text.path.clone();
+            self.taken.push(text);
+            return Ok((profile, Some(path)));
+        }
+        if let Some(builtin) = builtin::find(&shown) {
+            return Ok((builtin.profile()?, None));
+        }
+        let mut known: Vec<String> = builtin::all().iter().map(|builtin| builtin.name.to_owned()).collect();
+        known.extend(self.users.as_deref().map(stems).unwrap_or_default());
+        Err(Diagnostic::new("profile_unknown", format!("there is no profile `{shown}`"))
+            .help(suggest::among(&shown, &known)))
+    }
+
+    /// The file that a name stands for, if it stands for one.
+    fn file(&self, name: &OsStr) -> Result<Option<Text>, Diagnostic> {
+        let shown = name.to_string_lossy();
+        let path = if shown.contains('/') || shown.ends_with(".toml") {
+            PathBuf::from(name)
+        } else {
+            let Some(path) = self.users.as_ref().map(|users| users.join(format!("{shown}.toml"))) else {
+                return Ok(None);
+            };
+            if path.symlink_metadata().is_err() {
+                return Ok(None);
+            }
+            path
+        };
+        Ok(Some(Text { name: shown.into_owned(), text: text(&path)?, path }))
+    }
+}
+
+/// Which profiles take part, by name or file: those in front, then the state's, then those that were named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    pub(super) front: Vec<OsString>,
+    pub(super) named: Vec<OsString>,
+}
+
 /// Reads the base and whatever is named, or what the workspace's files call for.
 ///
 /// # Errors
@@ -62,10 +145,26 @@ pub(super) fn choose(
     workspace: &Path,
     facts: &HostFacts,
 ) -> Result<Chosen, Diagnostic> {
+    merge(&names(named, workspace, facts), of_state, &mut Shelf::of_user(facts))
+}
+
+/// Reads and merges profiles.
+///
+/// # Errors
+/// As for [`choose`].
+pub(super) fn merge(names: &Names, of_state: Option<&str>, shelf: &mut Shelf) -> Result<Chosen, Diagnostic> {
     let mut chosen = Chosen::default();
-    let users = user_profiles(facts);
-    let mut add = |name: &OsStr| add(&mut chosen, name, users.as_deref(), 0);
-    add(OsStr::new("base"))?;
+    let front = names.front.iter().map(OsString::as_os_str);
+    let named = names.named.iter().map(OsString::as_os_str);
+    for name in front.chain(of_state.map(OsStr::new)).chain(named) {
+        add(&mut chosen, name, shelf, 0)?;
+    }
+    Ok(chosen)
+}
+
+/// The base and whatever is named, or what the workspace's files call for.
+pub(super) fn names(named: &[OsString], workspace: &Path, facts: &HostFacts) -> Names {
+    let mut names = Names { front: vec!["base".into()], named: named.to_vec() };
     if named.is_empty() {
         let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
         // What the caller's PATH finds (a version manager's node, python) is found inside as well.
@@ -79,21 +178,18 @@ pub(super) fn choose(
                 || builtin.variables.iter().any(|name| is_on(facts, name))
                 || builtin.holds(&search, &anchors)
             {
-                add(OsStr::new(builtin.name))?;
+                names.front.push(builtin.name.into());
             }
         }
     }
-    for name in of_state.map(OsStr::new).into_iter().chain(named.iter().map(OsString::as_os_str)) {
-        add(name)?;
-    }
-    Ok(chosen)
+    names
 }
 
 fn is_on(facts: &HostFacts, name: &str) -> bool {
     variable(&facts.env, name).is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-fn add(chosen: &mut Chosen, name: &OsStr, users: Option<&Path>, depth: usize) -> Result<(), Diagnostic> {
+fn add(chosen: &mut Chosen, name: &OsStr, shelf: &mut Shelf, depth: usize) -> Result<(), Diagnostic> {
     let shown = name.to_string_lossy().into_owned();
     if chosen.names.contains(&shown) {
         return Ok(());
@@ -104,7 +200,7 @@ fn add(chosen: &mut Chosen, name: &OsStr, users: Option<&Path>, depth: usize) ->
             format!("profiles extend each other more than {DEPTH} deep at {shown}"),
         ));
     }
-    let (profile, file) = read(name, users)?;
+    let (profile, file) = shelf.read(name)?;
     chosen.names.push(shown.clone());
     for parent in &profile.extends {
         // A user's profile that shadows a built-in may extend it by its own name.
@@ -115,34 +211,13 @@ fn add(chosen: &mut Chosen, name: &OsStr, users: Option<&Path>, depth: usize) ->
             chosen.profile.extend(builtin.profile()?);
             continue;
         }
-        add(chosen, OsStr::new(parent), users, depth + 1)?;
+        add(chosen, OsStr::new(parent), shelf, depth + 1)?;
     }
     chosen.profile.extend(profile);
     Ok(())
 }
 
-/// A profile by name or file, and the file it came from.
-fn read(name: &OsStr, users: Option<&Path>) -> Result<(Profile, Option<PathBuf>), Diagnostic> {
-    let text = name.to_string_lossy();
-    if text.contains('/') || text.ends_with(".toml") {
-        let path = PathBuf::from(name);
-        return Ok((from_file(&path)?, Some(path)));
-    }
-    if let Some(path) = users.map(|users| users.join(format!("{text}.toml")))
-        && path.symlink_metadata().is_ok()
-    {
-        return Ok((from_file(&path)?, Some(path)));
-    }
-    if let Some(builtin) = builtin::find(&text) {
-        return Ok((builtin.profile()?, None));
-    }
-    let mut known: Vec<String> = builtin::all().iter().map(|builtin| builtin.name.to_owned()).collect();
-    known.extend(users.map(stems).unwrap_or_default());
-    Err(Diagnostic::new("profile_unknown", format!("there is no profile `{text}`"))
-        .help(suggest::among(&text, &known)))
-}
-
-fn from_file(path: &Path) -> Result<Profile, Diagnostic> {
+fn text(path: &Path) -> Result<String, Diagnostic> {
     let unreadable = |why: String| Diagnostic::new("profile_unreadable", why).file(path);
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(|error| unreadable(format!("cannot be opened: {error}")))?;
@@ -152,9 +227,8 @@ fn from_file(path: &Path) -> Result<Profile, Diagnostic> {
     if bytes.len() as u64 > LIMIT {
         return Err(unreadable(format!("larger than {} KiB", LIMIT / 1024)));
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| unreadable(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))?;
-    Profile::from_toml(&text, path)
+    String::from_utf8(bytes)
+        .map_err(|error| unreadable(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))
 }
 
 /// The names of the profiles in a directory.

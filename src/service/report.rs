@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::session::SessionShown;
 use crate::classify::{Classification, ClassifiedSegment, Op, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::jail::{Achieved, Captured, Exit, JailPlan, Outcome};
@@ -28,6 +29,8 @@ pub struct LawShown {
     pub tools: Option<Vec<String>>,
     /// Whether nothing runs in it.
     pub is_final: bool,
+    /// The session that is in this state.
+    pub session: Option<String>,
 }
 
 /// A judged command.
@@ -66,6 +69,8 @@ pub struct Report {
     pub notices: Vec<String>,
     /// Validation stages that the workflow fails; loading goes on, a person hears of it.
     pub warnings: Vec<Diagnostic>,
+    /// What the session adds, where one applies.
+    pub session: Option<SessionShown>,
 }
 
 impl Judgement {
@@ -93,6 +98,7 @@ impl Judgement {
                 "state": self.law.state,
                 "allowed_tools": self.law.tools,
                 "final": self.law.is_final,
+                "session": self.law.session,
             }),
         );
         let reasons: Vec<Value> = self
@@ -189,6 +195,14 @@ fn hint(hint: &Hint) -> Value {
 }
 
 impl Report {
+    /// Whether the command may run, or ran: a session may refuse what the policy allows, and hold a person's yes.
+    pub fn may_run(&self) -> bool {
+        match &self.session {
+            None => self.judgement.allowed(),
+            Some(session) => session.refusal.is_none() && (self.judgement.allowed() || session.approved),
+        }
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let mut fields = self.judgement.fields();
@@ -200,6 +214,9 @@ impl Report {
         fields.insert("notices".into(), json!(self.notices));
         let warnings: Vec<Value> = self.warnings.iter().map(diagnostic_to_json).collect();
         fields.insert("warnings".into(), Value::Array(warnings));
+        if let Some(session) = &self.session {
+            fields.insert("session".into(), self::session(session));
+        }
         if let Some(outcome) = &self.outcome {
             fields.insert("jail".into(), jail(outcome));
             fields.insert("exit".into(), exit(outcome));
@@ -225,6 +242,20 @@ impl Report {
 /// A plan step by step. A path that is not UTF-8 cannot be written in JSON: then the steps are left out, and why is said.
 pub fn plan_to_json(plan: &JailPlan) -> Value {
     serde_json::to_value(plan).unwrap_or_else(|error| json!({ "unprintable": error.to_string() }))
+}
+
+/// What a session adds.
+fn session(session: &SessionShown) -> Value {
+    json!({
+        "id": session.id,
+        "state": session.state,
+        "after": session.after,
+        "refusal": session.refusal,
+        "approval": session.approval,
+        "approved": session.approved,
+        "touched": { "source": session.source, "files": session.touched },
+        "unrecorded": session.unrecorded.as_ref().map(diagnostic_to_json),
+    })
 }
 
 /// What the jail was.

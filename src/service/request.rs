@@ -34,6 +34,8 @@ pub struct Law {
     pub workflow: Option<OsString>,
     /// The state; the initial one where absent.
     pub state: Option<String>,
+    /// A session's id: it gives workflow, state and profiles.
+    pub session: Option<String>,
     /// Profiles by name or file; detected where empty.
     pub profiles: Vec<OsString>,
     /// The workspace; found from the current directory where absent.

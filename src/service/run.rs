@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::host;
 use super::report::{Judgement, Report};
 use super::request::{Command, Run};
+use super::session;
 use super::setting::Setting;
 use crate::classify::Classification;
 use crate::diagnostic::Diagnostic;
@@ -39,9 +40,30 @@ pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
 
 fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let mut setting = Setting::new(&run.law)?;
+    if setting.bound.is_some() {
+        return session::perform(setting, run);
+    }
     let policy = setting.policy()?;
     let judgement = setting.judge(&policy, &run.command)?;
-    let mut report = Report {
+    let mut report = begin(&setting, judgement);
+    if judged && !report.judgement.allowed() {
+        return Ok(report);
+    }
+    let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
+    drop(policy);
+    let plan = ready(&mut setting, run, &report.judgement, &rights)?;
+    report.rights = Some(rights);
+    if run.dry_run {
+        report.plan = Some(plan);
+        return Ok(report);
+    }
+    report.outcome = Some(jail::launch(&plan, capture(run, &plan))?);
+    Ok(report)
+}
+
+/// A report of a judged command of which nothing else is known.
+pub(super) fn begin(setting: &Setting, judgement: Judgement) -> Report {
+    Report {
         workspace: setting.place.workspace.clone(),
         cwd: setting.place.cwd.clone(),
         profiles: setting.chosen.names.clone(),
@@ -50,28 +72,33 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
         outcome: None,
         notices: setting.place.notice.iter().cloned().collect(),
         warnings: setting.workflow.loaded.violations.clone(),
+        session: None,
         judgement,
-    };
-    if judged && !report.judgement.allowed() {
-        return Ok(report);
     }
-    let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
-    drop(policy);
+}
+
+/// Gathers what only a command that will run needs, and plans it.
+///
+/// # Errors
+/// As for [`plan`]; a workspace inside a place of secrets, a cache that cannot be made.
+pub(super) fn ready(
+    setting: &mut Setting,
+    run: &Run,
+    judgement: &Judgement,
+    rights: &Rights,
+) -> Result<JailPlan, Diagnostic> {
     setting.complete(&run.law)?;
-    let executes = runs_the_unseen(&report.judgement.classification);
+    let executes = runs_the_unseen(&judgement.classification);
     if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {
         host::make_cache(&setting.facts, &setting.place.workspace)?;
     }
-    let plan = plan(&setting, &rights, executes, &run.command, run.timeout)?;
-    report.rights = Some(rights);
-    if run.dry_run {
-        report.plan = Some(plan);
-        return Ok(report);
-    }
+    plan(setting, rights, executes, &run.command, run.timeout)
+}
+
+/// What becomes of the command's output.
+pub(super) fn capture(run: &Run, plan: &JailPlan) -> Capture {
     let keep = usize::try_from(plan.limits.output.unwrap_or(OUTPUT)).unwrap_or(usize::MAX);
-    let capture = if run.capture { Capture::Keep(keep) } else { Capture::Inherit };
-    report.outcome = Some(jail::launch(&plan, capture)?);
-    Ok(report)
+    if run.capture { Capture::Keep(keep) } else { Capture::Inherit }
 }
 
 /// Whether programs run whose effect the text cannot show.
@@ -80,7 +107,7 @@ pub(super) fn runs_the_unseen(classification: &Classification) -> bool {
 }
 
 /// What the state grants this command.
-fn rights(
+pub(super) fn rights(
     setting: &Setting,
     policy: &Policy<'_>,
     judgement: &Judgement,

@@ -10,6 +10,7 @@ use super::profiles;
 use super::reading;
 use super::report::{Judgement, LawShown};
 use super::request::{Command, Law};
+use super::session::{self, Bound};
 use super::suggest;
 use super::workflows;
 use super::workspace::{self, Place};
@@ -28,6 +29,8 @@ pub(super) struct Setting {
     pub(super) workflow: workflows::Chosen,
     pub(super) state: String,
     pub(super) chosen: profiles::Chosen,
+    /// The session that gives all of this.
+    pub(super) bound: Option<Bound>,
 }
 
 impl Setting {
@@ -37,7 +40,14 @@ impl Setting {
     /// Whatever is missing, malformed or refused, with the way out.
     pub(super) fn new(law: &Law) -> Result<Self, Diagnostic> {
         let facts = host::facts()?;
+        if let Some(bound) = session::named(&facts, law)? {
+            let place = place_of(&bound, &facts, law)?;
+            return Self::of_session(facts, place, bound);
+        }
         let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+        if let Some(bound) = session::of_workspace(&facts, &place.workspace, law)? {
+            return Self::of_session(facts, place, bound);
+        }
         let own = own_files::accepted(&facts, &place.workspace, law)?;
         let workflow = workflows::choose(law.workflow.as_deref(), own.workflow)?;
         let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
@@ -48,7 +58,25 @@ impl Setting {
             .get(state.as_str())
             .and_then(|state| state.jail.profile.as_deref());
         let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?.and(own.profile)?;
-        Ok(Self { facts, place, workflow, state, chosen })
+        Ok(Self { facts, place, workflow, state, chosen, bound: None })
+    }
+
+    /// The law of a session, as it stands.
+    fn of_session(facts: HostFacts, place: Place, bound: Bound) -> Result<Self, Diagnostic> {
+        let (workflow, state, chosen) = bound.law()?;
+        Ok(Self { facts, place, workflow, state, chosen, bound: Some(bound) })
+    }
+
+    /// Follows its session to where it is now.
+    ///
+    /// # Errors
+    /// A session that is gone, a store that cannot be read.
+    pub(super) fn follow(&mut self) -> Result<(), Diagnostic> {
+        if let Some(bound) = &mut self.bound {
+            bound.reread()?;
+            (self.workflow, self.state, self.chosen) = bound.law()?;
+        }
+        Ok(())
     }
 
     /// The machine.
@@ -85,6 +113,7 @@ impl Setting {
             state: self.state.clone(),
             tools: self.state().allowed_tools.as_ref().map(|_| law.listed().to_vec()),
             is_final: law.is_final,
+            session: self.bound.as_ref().map(|bound| bound.row.id.clone()),
         }
     }
 
@@ -129,6 +158,20 @@ impl Setting {
         // Again: only now is known where secrets are.
         check_workspace(&self.place.workspace, &self.facts, law.allow_home)
     }
+}
+
+/// Where a command of a session works: in the session's workspace, where the request does not say otherwise.
+fn place_of(bound: &Bound, facts: &HostFacts, law: &Law) -> Result<Place, Diagnostic> {
+    let workspace = &bound.row.workspace;
+    let place = workspace::find(Some(law.workspace.as_deref().unwrap_or(workspace)), facts, true)?;
+    if place.workspace != *workspace {
+        return Err(Diagnostic::new(
+            "session_elsewhere",
+            format!("the session {} is one of the workspace {}", bound.row.id, workspace.display()),
+        )
+        .help("leave --workspace out, or name a session of this workspace"));
+    }
+    Ok(place)
 }
 
 /// The named state, or the initial one.

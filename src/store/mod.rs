@@ -6,6 +6,7 @@
 
 mod chain;
 mod error;
+mod marker;
 mod mask;
 mod record;
 mod schema;
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub use chain::{Broken, Hash, verify};
 pub use error::StoreError;
+pub use marker::{mark_bound, unmark_bound, was_bound};
 pub use mask::{MASK, mask, mask_json, secrets_of};
 pub use record::{Entry, Parked, Pin, Running, SessionRow};
 pub use sqlite::Sqlite;
@@ -133,6 +135,12 @@ pub trait Transaction {
     /// # Errors
     /// As above.
     fn ended(&mut self, session: &str, position: u64) -> Result<bool, StoreError>;
+
+    /// What a session holds of a kind.
+    ///
+    /// # Errors
+    /// As above.
+    fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError>;
 
     /// Adds a pin.
     ///

@@ -161,12 +161,7 @@ impl Store for Sqlite {
     }
 
     fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
-        rows(
-            &self.connection,
-            "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 AND kind = ?2 ORDER BY name",
-            params![session, kind],
-            |row| Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? }),
-        )
+        pins(&self.connection, session, kind)
     }
 
     fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
@@ -301,6 +296,10 @@ impl Transaction for Write<'_> {
         Ok(gone > 0)
     }
 
+    fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
+        pins(self.connection, session, kind)
+    }
+
     fn pin(&mut self, session: &str, pin: &Pin) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO pins (session, kind, name, origin, bytes) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -390,6 +389,15 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         body: row.get(9)?,
         place: row.get(10)?,
     })
+}
+
+fn pins(connection: &Connection, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
+    rows(
+        connection,
+        "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 AND kind = ?2 ORDER BY rowid",
+        params![session, kind],
+        |row| Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? }),
+    )
 }
 
 fn bound(connection: &Connection, harness: &str, key: &str) -> Result<Option<String>, StoreError> {

@@ -308,6 +308,15 @@ fn commands_of_a_person_are_refused_in_a_line() {
 }
 
 #[test]
+fn commands_of_an_agent_stand_alone() {
+    let state = one_state("{\"allowed_tools\": [\"Bash\"], \"on\": {\"X\": \"end\"}}");
+    for text in ["swbox transition DONE", "swbox state --json", "/usr/bin/swbox kill j1"] {
+        let (decision, codes) = decide(&state, &line(vec![segment(text).opaque()]));
+        assert_eq!((decision, codes[0]), (Decision::Forbidden, "agent_command"), "{text}");
+    }
+}
+
+#[test]
 fn a_hint_says_what_its_edges_ask_for() {
     let text = r#"{"id": "h", "initial": "a", "guards": {"g": {"field": "x", "op": "exists", "source": "observed"}}, "states": {
         "a": {"allowed_tools": ["Read"], "on": {

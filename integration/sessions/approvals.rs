@@ -1,0 +1,164 @@
+//! Nobody approves but a person: not the agent, not a harness, not with an id that no longer counts.
+
+use std::fs;
+
+use crate::kit::{good, has_person, json, line, person, replays, start, state, under, waiting, workflow};
+use crate::project::Project;
+
+/// Waits for a person at `TESTS_PASS`.
+fn parked(project: &Project) -> (String, String) {
+    let id = start(project, &[]);
+    good(project, "swbox transition PLAN_READY");
+    good(project, "swbox transition DONE");
+    assert_eq!(line(project, "swbox transition TESTS_PASS").code, 126);
+    let approval = waiting(project, &id).pop().unwrap();
+    (id, approval)
+}
+
+const YES: &[(&str, &str)] = &[("Type \"review\"", "review")];
+
+#[test]
+fn an_agent_cannot_approve_itself() {
+    if !has_person("an_agent_cannot_approve_itself") {
+        return;
+    }
+    let project = Project::new();
+    let (id, approval) = parked(&project);
+    // The program itself, where a command can run it, on a terminal of the command's own.
+    fs::copy(env!("CARGO_BIN_EXE_swbox"), project.path().join("tool")).unwrap();
+    let typed = format!(
+        "import pty, os; pid, fd = pty.fork()\n\
+         if pid == 0: os.execv('./tool', ['swbox', 'approve', '{approval}'])\n\
+         os.write(fd, b'review\\n'); out = b''\n\
+         try:\n  while True:\n    part = os.read(fd, 4096)\n    out += part\n    if not part: break\n\
+         except OSError: pass\n\
+         print(out.decode())"
+    );
+    fs::write(project.path().join("typed.py"), typed).unwrap();
+    let told = good(&project, "python3 typed.py");
+    assert!(told.contains("is for a person: this process is inside a jail"), "{told}");
+    assert_eq!(state(&project), "testing");
+    // In a line, in every dress.
+    for text in [
+        format!("swbox approve {approval}"),
+        format!("swbox session force {id} review --reason x"),
+        format!("echo review | swbox approve {approval}"),
+        format!("env swbox approve {approval}"),
+        format!("./tool approve {approval}"),
+        format!(
+            "python3 -c \"import subprocess, sys; sys.exit(subprocess.call(['./tool', 'approve', '{approval}']))\""
+        ),
+        "swbox trust".to_owned(),
+    ] {
+        let ran = line(&project, &text);
+        assert_ne!(ran.code, 0, "{text}: {ran:?}");
+        assert_eq!(state(&project), "testing", "{text}");
+    }
+    // Without a terminal, under a harness, in a harness's environment, with a wrong word.
+    assert_eq!(project.swbox(&["approve", &approval]).code, 126);
+    let seen = under(&project, "claude", &["approve", &approval], YES);
+    assert_eq!(seen.code, 126, "{seen:?}");
+    let mut command = project.command(&["session", "end", &id]);
+    command.env("CODEX_THREAD_ID", "t");
+    assert_eq!(crate::project::ran(command.output().unwrap()).code, 126);
+    for word in ["", "yes", "testing"] {
+        let seen = person(&project, &["approve", &approval], &[("Type \"review\"", word)]);
+        assert_eq!(seen.code, 126, "{seen:?}");
+    }
+    assert_eq!(state(&project), "testing");
+    // The twin: a person can.
+    assert_eq!(person(&project, &["approve", &approval], YES).code, 0);
+    assert_eq!(state(&project), "review");
+    replays(&project, &id);
+}
+
+#[test]
+fn an_answer_counts_once_and_for_what_was_shown() {
+    if !has_person("an_answer_counts_once_and_for_what_was_shown") {
+        return;
+    }
+    let project = Project::new();
+    let (id, approval) = parked(&project);
+    // A foreign id, and one that never was.
+    assert_eq!(person(&project, &["approve", "a-0000000000"], YES).code, 125);
+    // Rejected, with the reason in the journal; then it does not count any more.
+    let seen = person(&project, &["reject", &approval, "--reason", "no test fails without it"], &[]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    let story = project.swbox(&["session", "log", &id]).stdout;
+    assert!(story.contains("rejected (terminal): no test fails without it"), "{story}");
+    let seen = person(&project, &["approve", &approval], YES);
+    assert!(seen.code == 126 && seen.output.contains("is rejected"), "{seen:?}");
+    // Asked again, and stale when the session has moved on.
+    assert_eq!(line(&project, "swbox transition TESTS_PASS").code, 126);
+    let second = waiting(&project, &id).pop().unwrap();
+    assert_ne!(second, approval);
+    assert_eq!(line(&project, "swbox transition TESTS_FAIL").code, 126, "one question at a time");
+    let forced = ["session", "force", id.as_str(), "implementing", "--reason", "not yet"];
+    assert_eq!(person(&project, &forced, &[("Type \"implementing\"", "implementing")]).code, 0);
+    let seen = person(&project, &["approve", &second], YES);
+    assert_eq!(seen.code, 126, "{seen:?}");
+    assert_eq!(state(&project), "implementing");
+    replays(&project, &id);
+}
+
+#[test]
+fn a_transition_is_the_agents_own_word_alone() {
+    if !has_person("a_transition_is_the_agents_own_word_alone") {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &["--workflow", "feature"]);
+    let begun = state(&project);
+    fs::write(project.path().join("go.sh"), "swbox transition PLAN_READY\n").unwrap();
+    let before = json(&project, &["session", "status", &id, "--json"])["handout"]["state"].clone();
+    for text in [
+        "swbox transition PLAN_READY; true",
+        "true && swbox transition PLAN_READY",
+        "swbox transition PLAN_READY | cat",
+        "echo $(swbox transition PLAN_READY)",
+        "bash go.sh",
+        "bash -c 'swbox transition PLAN_READY'",
+        "python3 -c \"import os; os.system('swbox transition PLAN_READY')\"",
+        "X=1 swbox transition PLAN_READY",
+        "swbox transition PLAN_READY --session s-0000000000",
+    ] {
+        let ran = line(&project, text);
+        assert_ne!(ran.code, 0, "{text}: {ran:?}");
+        assert_eq!(state(&project), begun, "{text}");
+    }
+    let told = line(&project, "swbox transition PLAN_READY; true");
+    assert!(told.stderr.contains("send it as its own command"), "{told:?}");
+    // A script file is judged as a line, and is none.
+    assert_ne!(project.swbox(&["bash", "go.sh"]).code, 0);
+    assert_eq!(before, begun.as_str());
+    replays(&project, &id);
+}
+
+#[test]
+fn a_command_that_asks_runs_once_when_a_person_has_said_yes() {
+    if !has_person("a_command_that_asks_runs_once_when_a_person_has_said_yes") {
+        return;
+    }
+    let project = Project::new();
+    let file = workflow(
+        &project,
+        "asking.json",
+        r#"{"id": "asking", "initial": "working", "rules": [{"prefix": "wc", "decision": "prompt"}], "states": {
+            "working": {"allowed_tools": ["Read", "Write"], "on": {"DONE": "completed", "FAIL": "failed"}},
+            "completed": {"type": "final"}, "failed": {"type": "final"}}}"#,
+    );
+    let id = start(&project, &["--workflow", &file]);
+    let held = line(&project, "wc -l README.md");
+    assert_eq!(held.code, 126, "{held:?}");
+    assert!(held.stderr.contains("needs_approval") && held.stderr.contains("swbox approve a-"), "{held:?}");
+    let approval = waiting(&project, &id).pop().unwrap();
+    assert_eq!(line(&project, "wc -l README.md").code, 126, "asked again it is the same request");
+    assert_eq!(waiting(&project, &id), [approval.clone()]);
+    let seen = person(&project, &["approve", &approval], &[("Type \"working\"", "working")]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    // Other bytes are another command.
+    assert_eq!(line(&project, "wc -c README.md").code, 126);
+    assert!(good(&project, "wc -l README.md").contains("README.md"));
+    assert_eq!(line(&project, "wc -l README.md").code, 126, "once");
+    replays(&project, &id);
+}

@@ -1,0 +1,98 @@
+//! Commands, transitions and other sessions beside each other.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::kit::{good, has_person, journal, line, replays, start, state, waiting};
+use crate::project::Project;
+
+/// Starts a line and waits until its start is written and it runs.
+fn begin(project: &Project, text: &str) -> Child {
+    let child = project.command(&["bash", "-c", text]).stdout(Stdio::null()).spawn().unwrap();
+    wait(|| project.path().join("runs").exists());
+    child
+}
+
+fn wait(done: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < until, "waited in vain");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_running_writer_keeps_its_state_from_being_left() {
+    if !has_person("a_running_writer_keeps_its_state_from_being_left") {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &[]);
+    good(&project, "swbox transition PLAN_READY");
+    let mut writer = begin(&project, "echo x > runs; sleep 1000; echo late > late");
+    let busy = line(&project, "swbox transition DONE");
+    assert_eq!(busy.code, 126, "{busy:?}");
+    assert!(busy.stdout.contains("[busy]"), "{busy:?}");
+    assert_eq!(state(&project), "implementing");
+    // Killed, its end is not seen by anybody: it counts as a write, and the way is free.
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    good(&project, "swbox transition DONE");
+    assert_eq!(state(&project), "testing");
+    let entries = journal(&project, &id);
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    let (lost, last) = (kinds.iter().position(|kind| *kind == "lost"), kinds.len() - 1);
+    assert!(lost.is_some_and(|at| at < last), "{kinds:?}");
+    assert!(!project.path().join("late").exists());
+    replays(&project, &id);
+}
+
+#[test]
+fn a_write_beside_a_parked_transition_makes_it_stale() {
+    if !has_person("a_write_beside_a_parked_transition_makes_it_stale") {
+        return;
+    }
+    let project = Project::new();
+    let first = start(&project, &[]);
+    let with = |id: &str, text: &str| project.swbox(&["exec", "--session", id, "-c", text]);
+    assert_eq!(with(&first, "swbox transition PLAN_READY").code, 0);
+    assert_eq!(with(&first, "swbox transition DONE").code, 0);
+    assert_eq!(with(&first, "swbox transition TESTS_PASS").code, 126);
+    let approval = waiting(&project, &first).pop().unwrap();
+    let second = start(&project, &[]);
+    assert_eq!(with(&second, "swbox transition PLAN_READY").code, 0);
+    assert_eq!(with(&second, "echo x > made").code, 0);
+    let seen = crate::kit::person(&project, &["approve", &approval], &[("Type \"review\"", "review")]);
+    assert_eq!(seen.code, 126, "{seen:?}");
+    for id in [&first, &second] {
+        replays(&project, id);
+    }
+}
+
+#[test]
+fn many_commands_at_once_lose_nothing() {
+    if !has_person("many_commands_at_once_lose_nothing") {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &[]);
+    let children: Vec<Child> = (0..20)
+        .map(|number| {
+            let text = format!("echo {number}");
+            project
+                .command(&["bash", "-c", &text])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in children {
+        let ran = crate::project::ran(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let entries = journal(&project, &id);
+    let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
+    assert_eq!((count("start"), count("end"), count("lost")), (20, 20, 0));
+    replays(&project, &id);
+}

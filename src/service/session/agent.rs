@@ -1,0 +1,152 @@
+//! What an agent may do with its session: ask where it is, and ask to go on.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::evidence;
+use super::exec::{secrets, texts};
+use super::find::{named, of_workspace, unknown};
+use super::place::Place as Kept;
+use super::write::{Applied, Desk};
+use crate::diagnostic::Diagnostic;
+use crate::engine::{Effect, Handout, Reply, Session, Transition, What, handout};
+use crate::service::request::Law;
+use crate::service::setting::Setting;
+use crate::service::{clock, host, workspace};
+use crate::store::{Durability, Store};
+
+/// Where a session is, for its agent.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// The session.
+    pub session: String,
+    /// The state with its instructions and ways on.
+    pub handout: Handout,
+}
+
+/// A request for a transition.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The event's text.
+    pub event: String,
+    /// The state that the agent believes to be in.
+    pub from: Option<String>,
+    /// What it claims.
+    pub data: Value,
+    /// Whether a subagent asks.
+    pub subagent: bool,
+}
+
+/// What came of a transition.
+#[derive(Debug, Clone)]
+pub struct Went {
+    /// The session.
+    pub session: String,
+    /// The answer.
+    pub reply: Reply,
+    /// Where the session is now.
+    pub standing: Option<Handout>,
+    /// Told on the way.
+    pub notices: Vec<String>,
+}
+
+/// Where the session of this request is.
+///
+/// # Errors
+/// `session_none`, and what keeps it from being read.
+pub fn state(law: &Law) -> Result<Standing, Diagnostic> {
+    let setting = Setting::new(law)?;
+    let bound = setting.bound.ok_or_else(none)?;
+    let handout = handout_of(&bound.workflow, &bound.session)?;
+    Ok(Standing { session: bound.row.id, handout })
+}
+
+/// Asks the session of this request to go on.
+///
+/// # Errors
+/// `session_none`, and what keeps it from being read, written, or evidence from being gathered.
+pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
+    let mut setting = Setting::new(law)?;
+    let tree = evidence::fingerprint(&setting);
+    let event = asked.event.clone();
+    let (mut applied, mut notices) = send(
+        &mut setting,
+        |kept, position| {
+            let from = asked.from.or_else(|| kept.repeated(&asked.event, position));
+            What::Transition(Transition {
+                event: asked.event,
+                from,
+                data: asked.data,
+                tree,
+                subagent: asked.subagent,
+            })
+        },
+        &event,
+    )?;
+    while let Some(effect) = applied.effects.pop() {
+        let what = match effect {
+            Effect::RunEvidence { request, required } => {
+                What::Evidence(evidence::gather(&mut setting, request, &required)?)
+            }
+            // Nothing of a session runs on without a command that waits for it, so there is none that could be ended.
+            Effect::KillJobs { request, jobs } => What::JobsEnded { request, survivors: jobs },
+            _ => continue,
+        };
+        let (next, told) = send(&mut setting, |_, _| what, &event)?;
+        notices.extend(told);
+        applied = next;
+    }
+    let bound = setting.bound.as_ref().ok_or_else(none)?;
+    let standing = handout(&bound.workflow, &bound.session);
+    Ok(Went { session: bound.row.id.clone(), reply: applied.reply, standing, notices })
+}
+
+/// Writes one event of a transition, made from what is kept of the session and the journal's position.
+fn send(
+    setting: &mut Setting,
+    what: impl FnOnce(&Kept, u64) -> What,
+    event: &str,
+) -> Result<(Applied, Vec<String>), Diagnostic> {
+    let secrets = secrets(setting);
+    let bound = setting.bound.as_mut().ok_or_else(none)?;
+    let id = &bound.row.id;
+    let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &secrets);
+    let mut row = desk.write.session(id)?.ok_or_else(|| unknown(id))?;
+    desk.bury(&mut row)?;
+    let mut kept = Kept::of(&row);
+    let what = what(&kept, row.position);
+    let applied = desk.apply(&mut row, "event", clock::id("a")?, what, Value::Null)?;
+    if let Reply::Moved { from, .. } = &applied.reply {
+        kept.moved(event, from, row.position);
+        row.place = kept.to_json();
+        desk.write.update(&row)?;
+    }
+    let notices = texts(&desk);
+    desk.write.commit()?;
+    (bound.row, bound.session) = (row, applied.session.clone());
+    Ok((applied, notices))
+}
+
+/// Whether a session applies to this request.
+///
+/// # Errors
+/// As for [`state`], but for the absence of a session.
+pub fn applies(law: &Law) -> Result<bool, Diagnostic> {
+    let facts = host::facts()?;
+    if named(&facts, law)?.is_some() {
+        return Ok(true);
+    }
+    let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+    Ok(of_workspace(&facts, &place.workspace, law)?.is_some())
+}
+
+fn handout_of(workflow: &crate::engine::Workflow, session: &Session) -> Result<Handout, Diagnostic> {
+    handout(workflow, session)
+        .ok_or_else(|| super::law::damaged("the session is in a state that its workflow lacks"))
+}
+
+fn none() -> Diagnostic {
+    Diagnostic::new("session_none", "no session applies here")
+        .help("a person starts one: swbox session start; or name one with --session")
+}

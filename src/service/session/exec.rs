@@ -1,0 +1,337 @@
+//! A command in a session: judged, written down with its start in the transaction that reads the state, run, and
+//! written down with its end.
+//!
+//! Danger: a command's rights are those of the state that its `start` was written in. Where the state has moved since
+//! the judgement, it is judged again; nothing runs whose start could not be written.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::evidence;
+use super::find::{Bound, unknown};
+use super::life;
+use super::place::Place as Kept;
+use super::touched::Watch;
+use super::write::{Desk, session_of};
+use crate::diagnostic::Diagnostic;
+use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
+use crate::jail::{self, Exit, JailPlan, Outcome};
+use crate::policy::{Decision, Rights, WorkspaceRight};
+use crate::service::clock;
+use crate::service::report::{Judgement, Report};
+use crate::service::request::Run;
+use crate::service::run as plain;
+use crate::service::setting::Setting;
+use crate::store::{Durability, Hash, Running, SessionRow, Store, secrets_of};
+
+/// How often a command is judged anew because the session moved meanwhile.
+const ROUNDS: usize = 16;
+
+/// What a session adds to a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionShown {
+    /// Its id.
+    pub id: String,
+    /// The state that the command was judged and run in.
+    pub state: String,
+    /// The state afterwards; another one where the command fired an interrupt.
+    pub after: String,
+    /// Why the session did not let it run.
+    pub refusal: Option<Refusal>,
+    /// The approval that it waits for.
+    pub approval: Option<String>,
+    /// Whether it ran because a person had approved it.
+    pub approved: bool,
+    /// How touched files were seen: `looked` (the workspace before and after), `named` (the files that the line names,
+    /// before and after), or `none`.
+    pub source: &'static str,
+    /// The workspace files that were touched, as far as seen.
+    pub touched: Vec<String>,
+    /// Why the end of the command could not be written down; it then counts as lost.
+    pub unrecorded: Option<Diagnostic>,
+}
+
+/// A written start.
+struct Ticket {
+    call: String,
+    position: u64,
+}
+
+/// What came of writing a start.
+enum Started {
+    /// It may run.
+    Runs(Ticket),
+    /// The session did not let it.
+    Refused(Box<SessionShown>),
+    /// The session has moved since the judgement.
+    Moved,
+}
+
+/// Judges a command by the session's state and runs it when it may.
+///
+/// # Errors
+/// Whatever keeps swbox from judging, writing the start, planning or launching.
+pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Report, Diagnostic> {
+    let secrets = secrets(&setting);
+    for _ in 0..ROUNDS {
+        let policy = setting.policy()?;
+        let judgement = setting.judge(&policy, &run.command)?;
+        let mut report = plain::begin(&setting, judgement);
+        let possible = report.judgement.evaluation.decision != Decision::Forbidden;
+        let rights = if possible {
+            Some(plain::rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?)
+        } else {
+            None
+        };
+        drop(policy);
+        let plan = match &rights {
+            Some(rights) => Some(plain::ready(&mut setting, run, &report.judgement, rights)?),
+            None => None,
+        };
+        if run.dry_run {
+            report.rights = rights;
+            report.plan = plan.filter(|_| report.judgement.allowed());
+            return Ok(report);
+        }
+        let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
+        let call = call(run, &report.judgement, rights.as_ref(), &setting.place.cwd)?;
+        let shown = report.judgement.source.clone();
+        match start(bound, call, &shown, &report, &secrets)? {
+            (Started::Moved, _) => setting.follow()?,
+            (Started::Refused(session), notices) => {
+                report.notices.extend(notices);
+                report.session = Some(*session);
+                return Ok(report);
+            }
+            (Started::Runs(ticket), notices) => {
+                report.notices.extend(notices);
+                let (Some(rights), Some(plan)) = (rights, plan) else { return Err(unknown("")) };
+                return run_started(setting, run, report, ticket, &rights, &plan, &secrets);
+            }
+        }
+    }
+    Err(Diagnostic::new(
+        "session_moving",
+        format!("the session moved {ROUNDS} times while the command was judged"),
+    )
+    .help("repeat it"))
+}
+
+/// The values in the environment that must not be written down.
+pub(super) fn secrets(setting: &Setting) -> Vec<String> {
+    let pairs = setting.facts.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    secrets_of(pairs)
+}
+
+/// The call as the engine judges it.
+fn call(
+    run: &Run,
+    judgement: &Judgement,
+    rights: Option<&Rights>,
+    cwd: &std::path::Path,
+) -> Result<Call, Diagnostic> {
+    let evaluation = &judgement.evaluation;
+    // What could not be read is a matter of syntax, and no decision of the agent's.
+    let syntax = evaluation.decision == Decision::Forbidden
+        && evaluation.reasons.iter().all(|reason| reason.code.starts_with("untrusted"));
+    let segments = &judgement.classification.segments;
+    let rememberable = judgement.classification.opaque.is_none()
+        && segments.iter().all(|segment| !segment.indirect && segment.opaque.is_none());
+    let prefix = match &segments[..] {
+        [one] if rememberable && !one.prefix.is_empty() => Some(one.prefix.join(" ")),
+        _ => None,
+    };
+    Ok(Call {
+        call: clock::id("c")?,
+        tool: "Bash".to_owned(),
+        decision: evaluation.decision,
+        counts: !syntax,
+        writes: rights.is_some_and(writes),
+        edit: None,
+        command: Some(Command {
+            key: Hash::of(format!("{:?}\0{}", run.command, cwd.display()).as_bytes()).to_string(),
+            prefix,
+            shown: judgement.source.clone(),
+        }),
+        held: rights.map(Held::from),
+        background: false,
+    })
+}
+
+fn writes(rights: &Rights) -> bool {
+    rights.workspace == WorkspaceRight::Write || rights.git_write
+}
+
+/// Writes the start, unless the session has moved or does not let the command run.
+fn start(
+    bound: &mut Bound,
+    call: Call,
+    shown: &str,
+    report: &Report,
+    secrets: &[String],
+) -> Result<(Started, Vec<String>), Diagnostic> {
+    let id = clock::id("a")?;
+    let name = call.call.clone();
+    let prompted = call.decision == Decision::Prompt;
+    let mut desk = Desk::new(bound.store.begin(Durability::Process)?, Rc::clone(&bound.workflow), secrets);
+    let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
+    let moved = row.body != bound.row.body && {
+        let now = session_of(&row)?;
+        now.current.workflow != bound.session.current.workflow || now.state() != bound.session.state()
+    };
+    if moved || Kept::of(&row).law != Kept::of(&bound.row).law {
+        return Ok((Started::Moved, Vec::new()));
+    }
+    desk.bury(&mut row)?;
+    let reasons: Vec<&str> = report.judgement.evaluation.reasons.iter().map(|reason| reason.code).collect();
+    let extra = json!({
+        "command": shown, "cwd": report.cwd.to_string_lossy(), "state": row.state,
+        "decision": report.judgement.evaluation.decision, "reasons": reasons,
+    });
+    let applied = desk.apply(&mut row, "start", id, What::Call(call), extra)?;
+    let mut session = SessionShown {
+        id: row.id.clone(),
+        state: bound.row.state.clone(),
+        after: row.state.clone(),
+        approved: prompted && applied.reply == Reply::Allowed,
+        source: "none",
+        ..SessionShown::default()
+    };
+    let runs = applied.reply == Reply::Allowed;
+    if let Reply::Refused(refusal) = applied.reply {
+        session.approval.clone_from(&refusal.approval);
+        session.refusal = Some(*refusal);
+    }
+    if runs {
+        let (pid, born) = life::own();
+        let body = json!({ "call": name, "shown": crate::store::mask(shown, secrets) }).to_string();
+        desk.write.started(&Running { session: row.id.clone(), position: row.position, pid, born, body })?;
+    }
+    let notices = texts(&desk);
+    desk.write.commit()?;
+    let position = row.position;
+    bound.session = applied.session;
+    bound.row = row;
+    Ok(if runs {
+        (Started::Runs(Ticket { call: name, position }), notices)
+    } else {
+        (Started::Refused(Box::new(session)), notices)
+    })
+}
+
+/// What sessions told, as text.
+pub(super) fn texts(desk: &Desk<'_>) -> Vec<String> {
+    desk.notices.iter().map(|notice| notice.text.clone()).collect()
+}
+
+/// Runs a command whose start is written, and writes its end.
+fn run_started(
+    mut setting: Setting,
+    run: &Run,
+    mut report: Report,
+    ticket: Ticket,
+    rights: &Rights,
+    plan: &JailPlan,
+    secrets: &[String],
+) -> Result<Report, Diagnostic> {
+    let workspace = setting.place.workspace.clone();
+    let watch = if writes(rights) {
+        let whole = setting.bound.as_ref().is_some_and(|bound| watched(&bound.workflow, bound));
+        Watch::begin(&workspace, &report.judgement.classification, whole)
+    } else {
+        Watch::Nothing
+    };
+    let launched = jail::launch(plan, plain::capture(run, plan));
+    let touched = watch.finish(&workspace);
+    let proof = match &launched {
+        Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
+        Err(_) => None,
+    };
+    let ended = Ended {
+        call: ticket.call.clone(),
+        exit_code: launched.as_ref().ok().and_then(exit_code),
+        // A jail that failed on its way may have run something.
+        lost: launched.is_err(),
+        touched: touched
+            .files
+            .iter()
+            .flatten()
+            .map(|path| Touch { path: path.clone(), kept: true })
+            .collect(),
+        output: launched.as_ref().map_or(0, output),
+        proof,
+        ..Ended::default()
+    };
+    let mut session = SessionShown {
+        id: String::new(),
+        state: report.judgement.law.state.clone(),
+        approved: report.judgement.evaluation.decision == Decision::Prompt,
+        source: touched.source,
+        touched: touched.files.unwrap_or_default(),
+        ..SessionShown::default()
+    };
+    let written = match setting.bound.as_mut() {
+        Some(bound) => end(bound, &ticket, ended, rights, &report, secrets),
+        None => Err(unknown("")),
+    };
+    match written {
+        Ok((row, notices)) => {
+            session.id = row.id;
+            session.after = row.state;
+            report.notices.extend(notices);
+        }
+        Err(problem) => session.unrecorded = Some(problem),
+    }
+    report.session = Some(session);
+    report.rights = Some(rights.clone());
+    report.outcome = Some(launched?);
+    Ok(report)
+}
+
+/// Whether anything in the session depends on which files a command touches.
+fn watched(workflow: &Workflow, bound: &Bound) -> bool {
+    let limited = workflow
+        .machine(&bound.session.current.workflow)
+        .and_then(|machine| machine.states.get(bound.session.state()))
+        .is_some_and(|state| state.max_files_per_state.is_some());
+    limited || workflow.machines().any(|machine| !machine.interrupts.is_empty())
+}
+
+/// Writes the end, and tells the other sessions of the workspace that it was written to.
+fn end(
+    bound: &mut Bound,
+    ticket: &Ticket,
+    ended: Ended,
+    rights: &Rights,
+    report: &Report,
+    secrets: &[String],
+) -> Result<(SessionRow, Vec<String>), Diagnostic> {
+    let id = clock::id("x")?;
+    let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
+    let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
+    desk.write.ended(&row.id, ticket.position)?;
+    let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
+    let extra = json!({ "command": report.judgement.source, "start": ticket.position });
+    desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
+    if writes(rights) {
+        desk.tell_others(&row, &paths)?;
+    }
+    let notices = texts(&desk);
+    desk.write.commit()?;
+    Ok((row, notices))
+}
+
+/// The status as a shell would give it; none where nothing ran.
+fn exit_code(outcome: &Outcome) -> Option<i32> {
+    match outcome.exit {
+        Exit::Code(code) | Exit::NotStarted { code, .. } => Some(i32::from(code)),
+        Exit::Signal(signal) => Some(128 + signal),
+        Exit::Timeout => Some(124),
+    }
+}
+
+/// Bytes that went to the agent, where they were seen.
+fn output(outcome: &Outcome) -> u64 {
+    outcome.output.as_ref().map_or(0, |(out, err)| out.total + err.total)
+}

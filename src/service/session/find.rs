@@ -1,0 +1,157 @@
+//! Which session a request belongs to.
+//!
+//! Danger: "the latest one" would be somebody else's. Where the request does not say it and the workspace has more than
+//! one, nothing is guessed; where the workspace was ever bound, nothing runs without one.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::law;
+use super::place::Place as Kept;
+use super::write::session_of;
+use crate::diagnostic::Diagnostic;
+use crate::engine::{Session, Workflow};
+use crate::profile::HostFacts;
+use crate::service::host::variable;
+use crate::service::own_files::state_directory;
+use crate::service::request::Law;
+use crate::service::{clock, harnesses, profiles, workflows};
+use crate::store::{Durability, SessionRow, Sqlite, Store, was_bound};
+
+/// The variable that names a session.
+pub(super) const VARIABLE: &str = "SWBOX_SESSION";
+
+/// A session with its law, and the store it is in.
+#[derive(Debug)]
+pub(in crate::service) struct Bound {
+    pub(in crate::service) store: Sqlite,
+    pub(in crate::service) row: SessionRow,
+    pub(in crate::service) session: Session,
+    pub(in crate::service) workflow: Rc<Workflow>,
+    pub(in crate::service) origin: String,
+}
+
+impl Bound {
+    /// Reads the law of a session.
+    pub(super) fn new(store: Sqlite, row: SessionRow) -> Result<Self, Diagnostic> {
+        let (workflow, origin) = law::workflow(&|kind| store.pins(&row.id, kind), "")?;
+        let session = session_of(&row)?;
+        Ok(Self { store, row, session, workflow: Rc::new(workflow), origin })
+    }
+
+    /// Workflow, state and profiles as it stands.
+    pub(in crate::service) fn law(
+        &self,
+    ) -> Result<(workflows::Chosen, String, profiles::Chosen), Diagnostic> {
+        let workflow = law::chosen(&self.workflow, &self.session.current.workflow, &self.origin)?;
+        let state = self.session.state().to_owned();
+        let own = workflow.loaded.machine.states.get(state.as_str());
+        let own = own.ok_or_else(|| law::damaged("the session is in a state that its workflow lacks"))?;
+        let chosen = law::profiles(&|kind| self.store.pins(&self.row.id, kind), own.jail.profile.as_deref())?;
+        Ok((workflow, state, chosen))
+    }
+
+    /// The session as it stands now.
+    pub(in crate::service) fn reread(&mut self) -> Result<(), Diagnostic> {
+        let row = self.store.session(&self.row.id)?.ok_or_else(|| unknown(&self.row.id))?;
+        if Kept::of(&row).law != Kept::of(&self.row).law {
+            let (workflow, origin) = law::workflow(&|kind| self.store.pins(&row.id, kind), "")?;
+            (self.workflow, self.origin) = (Rc::new(workflow), origin);
+        }
+        self.session = session_of(&row)?;
+        self.row = row;
+        Ok(())
+    }
+}
+
+/// The store, and the session that the request names by flag or variable.
+pub(in crate::service) fn named(facts: &HostFacts, law: &Law) -> Result<Option<Bound>, Diagnostic> {
+    let of_variable = || variable(&facts.env, VARIABLE).filter(|value| !value.is_empty());
+    let stateless = law.state.is_some() || law.workflow.is_some();
+    let id = match &law.session {
+        Some(id) => id.clone(),
+        None if stateless => return Ok(None),
+        None => match of_variable() {
+            Some(id) => id.to_string_lossy().into_owned(),
+            None => return Ok(None),
+        },
+    };
+    let store = Sqlite::existing(state_directory(facts))?.ok_or_else(|| unknown(&id))?;
+    let row = store.session(&id)?.ok_or_else(|| unknown(&id))?;
+    Bound::new(store, row).map(Some)
+}
+
+/// The session of a workspace that the request does not name: the one that the harness's own id is bound to, else the
+/// only live one. None where the workspace never had one.
+pub(in crate::service) fn of_workspace(
+    facts: &HostFacts,
+    workspace: &Path,
+    law: &Law,
+) -> Result<Option<Bound>, Diagnostic> {
+    if law.state.is_some() || law.workflow.is_some() || !was_bound(state_directory(facts), workspace) {
+        return Ok(None);
+    }
+    let Some(mut store) = Sqlite::existing(state_directory(facts))? else {
+        return Err(none_left(workspace));
+    };
+    let value = |name: &str| {
+        let value = variable(&facts.env, name).filter(|value| !value.is_empty())?;
+        Some(value.to_string_lossy().into_owned())
+    };
+    let own = harnesses::own_session(value);
+    if let Some((harness, key)) = &own
+        && let Some(id) = store.bound(harness, key)?
+        && let Some(row) = store.session(&id)?
+        && row.workspace == workspace
+    {
+        return Bound::new(store, row).map(Some);
+    }
+    let mut live: Vec<SessionRow> =
+        store.sessions(Some(workspace))?.into_iter().filter(|row| !row.over).collect();
+    if live.len() > 1 {
+        // Branches are their parent's; whoever works in one names it.
+        live.retain(|row| session_of(row).is_ok_and(|session| session.branch.is_none()));
+    }
+    let row = match live.len() {
+        0 => return Err(none_left(workspace)),
+        1 => live.remove(0),
+        _ => return Err(ambiguous(&live)),
+    };
+    let row = match own {
+        None => row,
+        Some((harness, key)) => bind(&mut store, harness, &key, &row.id)?,
+    };
+    Bound::new(store, row).map(Some)
+}
+
+/// The first use binds a harness's own id.
+fn bind(store: &mut Sqlite, harness: &str, key: &str, id: &str) -> Result<SessionRow, Diagnostic> {
+    let mut write = store.begin(Durability::Machine)?;
+    let mut row = write.session(id)?.ok_or_else(|| unknown(id))?;
+    write.bind(harness, key, id)?;
+    write.append(&mut row, clock::now(), "bound", &json!({ "harness": harness, "key": key }))?;
+    write.commit()?;
+    Ok(row)
+}
+
+pub(super) fn unknown(id: &str) -> Diagnostic {
+    Diagnostic::new("session_unknown", format!("there is no session `{id}`"))
+        .help("`swbox session list` names those that there are")
+}
+
+fn none_left(workspace: &Path) -> Diagnostic {
+    Diagnostic::new(
+        "session_over",
+        format!("the workspace {} has no session that goes on", workspace.display()),
+    )
+    .help("a person starts one: swbox session start")
+}
+
+fn ambiguous(live: &[SessionRow]) -> Diagnostic {
+    let list: Vec<String> =
+        live.iter().map(|row| format!("{} ({} in \"{}\")", row.id, row.workflow, row.state)).collect();
+    Diagnostic::new("session_ambiguous", format!("the workspace has {} sessions that go on", live.len()))
+        .help(format!("name one with --session or {VARIABLE}: {}", list.join(", ")))
+}

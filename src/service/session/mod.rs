@@ -1,0 +1,33 @@
+//! Sessions: one run of a workflow that lasts, in the store.
+//!
+//! Duty: find the session of a request, write every event down before it counts, run commands between a written start
+//! and a written end, and answer agents and persons. Danger: who asks is settled here. What reaches the engine as an
+//! approval or a force came through a person's terminal; what reaches it as a transition is an agent's word.
+
+mod agent;
+mod evidence;
+mod exec;
+mod find;
+mod inline;
+mod law;
+mod life;
+mod people;
+mod place;
+mod tell;
+mod touched;
+mod tree;
+mod write;
+
+pub(super) use exec::perform;
+pub(super) use find::{Bound, named, of_workspace};
+
+pub use crate::engine::session::Cause;
+pub use crate::engine::{Destination, Fact, Handout, Offer, ParkedShown, Record, Refusal, Reply};
+pub use agent::{Asked, Standing, Went, applies, state, transition};
+pub use exec::SessionShown;
+pub use inline::agent_command;
+pub use people::{
+    Answered, Begun, Reload, Verdict, Waiting, answer, before, end, force, prune, reload, start, take_over,
+    waiting,
+};
+pub use tell::{Replayed, SessionListed, Status, Told, list, log, replay, status};
