@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use swbox::diagnostic::Diagnostic;
-use swbox::jail::{Capture, Exit, Host, Level, Outcome, launch, plan, probe, protection};
+use swbox::jail::{Capture, Exit, Host, Level, Outcome, end_by_interrupt, launch, plan, probe, protection};
 use swbox::policy::{NetworkRight, Rights, WorkspaceRight};
 use swbox::profile::{Bind, Limits, Protection, Requirement, SandboxSpec};
 
@@ -309,6 +309,10 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     });
     let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
     match plan(&jail.spec, &jail.host, &argv).and_then(|plan| launch(&plan, Capture::Inherit)) {
+        Ok(outcome) if outcome.ended_by_interrupt() => {
+            end_by_interrupt().unwrap();
+            ExitCode::FAILURE
+        }
         Ok(outcome) => match outcome.exit {
             Exit::Code(code) | Exit::NotStarted { code, .. } => ExitCode::from(code),
             Exit::Signal(signal) => ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)),

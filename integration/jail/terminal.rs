@@ -65,8 +65,9 @@ while not os.path.exists(sys.argv[1]): time.sleep(0.05)
 say('fini', 'shed')
 """)
 def go(name): open(f"{work}/{name}", 'w').close()
-# Ctrl-C ends the command, and 130 is told.
-send(f"{jail} sh -c 'echo rea\"\"dy; exec sleep 100'; echo code=$?\n"); wait('ready'); send('\x03'); wait('code=130'); prompt()
+# Ctrl-C ends the command and the loop around it, and 130 is told.
+send(f"for i in 1 2; do {jail} sh -c 'echo rea\"\"dy; exec sleep 100'; done\n"); wait('ready'); send('\x03'); prompt()
+send("echo code=$?\n"); wait('code=130'); prompt()
 # A command that catches it goes on.
 send(f"{jail} python3 c.py go1 int\n"); wait('ready'); send('\x03'); wait('caught'); go('go1'); wait('finished'); prompt()
 # Ctrl-Z stops, jobs shows it, fg continues.

@@ -62,12 +62,21 @@ fn perform(run: &Run, manner: Manner) -> Result<u8, Diagnostic> {
     }
     let report = service::run(run)?;
     let code = code_of(&report, run.dry_run);
+    tell(&report, run, manner)?;
+    if report.outcome.as_ref().is_some_and(|outcome| outcome.ended_by_interrupt()) {
+        // Where that fails the code below is 130, which says the same.
+        let _ = service::end_by_interrupt();
+    }
+    Ok(code)
+}
+
+/// Tells the result.
+fn tell(report: &Report, run: &Run, manner: Manner) -> Result<(), Diagnostic> {
     if manner.json {
-        print(&json_line(&report.to_json()))?;
-        return Ok(code);
+        return print(&json_line(&report.to_json()));
     }
     if manner.quiet {
-        return Ok(code);
+        return Ok(());
     }
     let paint = Paint::stderr(manner.color);
     if !report.may_run() {
@@ -77,12 +86,12 @@ fn perform(run: &Run, manner: Manner) -> Result<u8, Diagnostic> {
         }
         complain(&trailer(&report, std::io::stderr().is_terminal()));
     } else if run.dry_run {
-        print(&super::explain::dry_run(&report, Paint::stdout(manner.color)))?;
+        print(&super::explain::dry_run(report, Paint::stdout(manner.color)))?;
     } else {
-        complain(&trailer(&report, std::io::stderr().is_terminal()));
-        complain(&ending(&report, run));
+        complain(&trailer(report, std::io::stderr().is_terminal()));
+        complain(&ending(report, run));
     }
-    Ok(code)
+    Ok(())
 }
 
 /// What has to be said of how the command ended: nothing, unless it never began or was cut off.

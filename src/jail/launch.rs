@@ -239,6 +239,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         planted: findings.planted,
         config: Vec::new(),
         limit: None,
+        interrupted: ended.interrupted,
     };
     for (protection, reason) in ended.degraded {
         for (_, achieved) in outcome.protections.iter_mut().filter(|(other, _)| *other == protection) {

@@ -33,7 +33,7 @@ mod watch;
 pub use crate::sys::streams::{closed_at_start, directory_stream};
 pub use git::{ConfigChange, Planted};
 pub use launch::launch;
-pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome};
+pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};
 pub use output::Capture;
 pub use plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 pub use planner::plan;

@@ -117,4 +117,22 @@ pub struct Outcome {
     pub config: Vec<super::git::ConfigChange>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
+    /// The terminal interrupted swbox together with the command (Ctrl-C).
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Whether Ctrl-C ended the command. swbox then has to end by the signal and not with 130: a shell goes on with its
+    /// loop after a child that ends with a code, for such a one has dealt with the key.
+    pub fn ended_by_interrupt(&self) -> bool {
+        self.interrupted && self.exit == Exit::Signal(libc::SIGINT)
+    }
+}
+
+/// Ends this process as Ctrl-C ends one.
+pub fn end_by_interrupt() -> std::io::Result<()> {
+    crate::sys::signal::set_default(libc::SIGINT);
+    // It stays unblocked: nothing follows.
+    let _ = crate::sys::signal::Set::of(&[libc::SIGINT]).unblock()?;
+    crate::sys::signal::send(i32::try_from(std::process::id()).unwrap_or_default(), libc::SIGINT)
 }

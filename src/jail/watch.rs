@@ -37,6 +37,8 @@ pub(super) struct Ended {
     pub(super) status: i32,
     /// The wall clock ran out.
     pub(super) timed_out: bool,
+    /// The terminal interrupted swbox too.
+    pub(super) interrupted: bool,
     /// What was captured.
     pub(super) output: Option<(Captured, Captured)>,
 }
@@ -50,6 +52,7 @@ pub(super) struct Watch {
     deadline: Option<u64>,
     timed_out: bool,
     stops: i32,
+    interrupted: bool,
     last: Option<Message>,
     degraded: Vec<(Protection, String)>,
 }
@@ -70,6 +73,7 @@ impl Watch {
             deadline: timeout.map(after),
             timed_out: false,
             stops: 0,
+            interrupted: false,
             last: None,
             degraded: Vec::new(),
         })
@@ -93,6 +97,7 @@ impl Watch {
             degraded: self.degraded,
             status: status.map_or(0, |(_, status)| status.as_raw()),
             timed_out: self.timed_out,
+            interrupted: self.interrupted,
             output: self.streams.map(|(out, err)| (out.finish(), err.finish())),
         })
     }
@@ -161,8 +166,9 @@ impl Watch {
 
     /// Hands on what processes sent to swbox, all but `ignored`. What the terminal sent went to the whole process group,
     /// the command included.
-    fn forward_but(&self, ignored: i32) -> io::Result<()> {
+    fn forward_but(&mut self, ignored: i32) -> io::Result<()> {
         while let Some(received) = signal::take(self.signals.as_fd())? {
+            self.interrupted |= received.signal == libc::SIGINT && !received.by_process;
             if received.by_process && received.signal != ignored && !OWN.contains(&received.signal) {
                 self.hand_on(received.signal)?;
             }

@@ -26,7 +26,7 @@ mod workflows;
 mod workspace;
 
 pub use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, Subject};
-pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome};
+pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome, end_by_interrupt};
 pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
