@@ -20,6 +20,9 @@ pub(crate) const RUN: &str = "run";
 /// The variable that names the note about repositories, for [`RUN`].
 pub(crate) const NOTE: &str = "SWBOX_TEST_NOTE";
 
+/// The variable that names a declared output, for [`RUN`].
+pub(crate) const OUTPUT: &str = "SWBOX_TEST_OUTPUT";
+
 /// One case.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
@@ -189,6 +192,7 @@ impl Jail {
             env,
             limits: Limits { timeout: Some(Duration::from_secs(60)), ..Limits::default() },
             protections: protection::ALL.into_iter().map(|p| (p, Requirement::Degradable)).collect(),
+            outputs: Vec::new(),
             repositories: None,
         };
         Self { spec, host: probe(), keep: 1 << 20 }
@@ -303,6 +307,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     };
     let jail = jail.with(|spec| {
         spec.repositories = std::env::var_os(NOTE).map(PathBuf::from);
+        spec.outputs.extend(std::env::var_os(OUTPUT).map(PathBuf::from));
         if let Some(term) = std::env::var_os("TERM") {
             spec.env.insert("TERM".into(), term);
         }

@@ -16,6 +16,7 @@ mod layer;
 mod leftovers;
 mod levels;
 mod limits;
+mod outputs;
 mod planted;
 mod signals;
 mod terminal;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         config::CASES,
         planted::CASES,
         layer::CASES,
+        outputs::CASES,
         limits::CASES,
         capture::CASES,
         signals::CASES,

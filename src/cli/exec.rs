@@ -140,7 +140,8 @@ fn code_of(report: &Report, dry_run: bool) -> u8 {
     }
     let Some(outcome) = &report.outcome else { return if dry_run { Code::OK } else { Code::SETUP } };
     let unwritten = outcome.config.iter().any(|change| change.refused.is_some());
-    if unwritten || !outcome.quarantined.is_empty() || !outcome.planted.is_empty() {
+    let unkept = outcome.outputs.as_ref().is_some_and(|kept| kept.problem.is_some());
+    if unwritten || unkept || !outcome.quarantined.is_empty() || !outcome.planted.is_empty() {
         return Code::SETUP;
     }
     match outcome.exit {

@@ -108,6 +108,26 @@ fn forward(hint: &Hint, in_session: bool) -> String {
     out
 }
 
+/// What was kept of the throw-away layer, what was left out, what went wrong.
+fn outputs(out: &mut String, outcome: &Outcome) {
+    let Some(kept) = &outcome.outputs else { return };
+    let name = |path: &std::path::Path| visible(&path.to_string_lossy());
+    if kept.files > 0 {
+        let paths: Vec<String> = kept.paths.iter().map(|path| name(path)).collect();
+        let _ =
+            writeln!(out, "swbox: {} files of {} were kept, all else vanished", kept.files, paths.join(", "));
+    }
+    for (path, why) in &kept.left {
+        let _ = writeln!(out, "swbox: {} was not kept: {why}", name(path));
+    }
+    if kept.more_left > 0 {
+        let _ = writeln!(out, "swbox: {} more were not kept", kept.more_left);
+    }
+    if let Some(problem) = &kept.problem {
+        let _ = writeln!(out, "swbox: the outputs could not be kept: {}", visible(problem));
+    }
+}
+
 /// What is said after a run, or nothing.
 pub(super) fn trailer(report: &Report, terminal: bool) -> String {
     let mut out = String::new();
@@ -169,6 +189,7 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             visible(refused)
         );
     }
+    outputs(&mut out, outcome);
     for path in &outcome.appeared {
         let _ = writeln!(
             out,

@@ -76,6 +76,7 @@ mod tests {
             env: BTreeMap::from([("http_proxy".into(), "http://corp.example:3128".into())]),
             limits: Limits::default(),
             protections,
+            outputs: Vec::new(),
             repositories: None,
         };
         let host = Host { level, landlock_abi: 7, seccomp: true, uid: 1000, gid: 1000 };

@@ -22,6 +22,7 @@ use super::orphans;
 use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
 use super::outlet;
 use super::output::{Capture, Stream};
+use super::outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
@@ -101,11 +102,17 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let mut layout = git::survey(plan);
     layout.sockets = sockets::live(plan);
-    let (inlet, outlet) = match layout.originals.is_empty() {
+    let (inlet, outlet) = match layout.originals.is_empty() && plan.outputs.is_none() {
         true => Ok((None, None)),
         false => UnixStream::pair().map(|(inlet, outlet)| (Some(inlet), Some(outlet))),
     }
     .map_err(fatal(Stage::Descriptors, "socket pair"))?;
+    // The working directory is the workspace now, whatever its name leads to later.
+    let target = plan
+        .outputs
+        .as_ref()
+        .map(|_| rustix::fs::openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()));
+    let target = target.transpose().map_err(|error| fatal(Stage::Workspace, "outputs")(error.into()))?;
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if !plan.namespaces.pid {
@@ -165,6 +172,10 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     };
     let mut outcome = outcome(plan, ended, findings, begun)?;
     outcome.config = config;
+    let sound = outcome.quarantined.is_empty() && outcome.exit == Exit::Code(0);
+    if let (Some(outputs), Some(left), Some(target), true) = (&plan.outputs, &left, &target, sound) {
+        outcome.outputs = Some(outputs::keep(outputs, left, target, plan.limits.scratch));
+    }
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
     outcome.degraded.extend(powerless);
     outcome.refused_hosts = report.refused;
@@ -238,6 +249,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         appeared: findings.appeared,
         planted: findings.planted,
         config: Vec::new(),
+        outputs: None,
         limit: None,
         interrupted: ended.interrupted,
     };

@@ -20,6 +20,7 @@ use rustix::mount::{
 
 use super::git::{COPIES, Hold, Layout, ON_SCRATCH};
 use super::limits;
+use super::outputs::KEPT;
 use super::overlay;
 use super::plan::{JailPlan, Step, View};
 use super::points::{Kind, Points, attach_over, create, write_all};
@@ -281,7 +282,36 @@ impl Root {
             View::Names | View::ReadOnly | View::ThrowAway => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, true)?;
-        self.points.attach(&tree, &plan.workspace, Kind::Directory)
+        self.points.attach(&tree, &plan.workspace, Kind::Directory)?;
+        match &plan.outputs {
+            Some(outputs) if view == View::ThrowAway => {
+                outputs.paths.iter().try_for_each(|path| self.output(&plan.workspace, path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where there is no layer: an empty writable directory over a declared output that exists. What is written there is
+    /// kept as it would be of a layer.
+    fn output(&mut self, workspace: &Path, path: &Path) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        if rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve).is_err() {
+            return Ok(());
+        }
+        let place = Path::new(KEPT).join(path);
+        let mut parents: Vec<&Path> =
+            place.ancestors().filter(|parent| !parent.as_os_str().is_empty()).collect();
+        parents.reverse();
+        for parent in parents {
+            match rustix::fs::mkdirat(&self.scratch, parent, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let tree = clone_tree(&self.scratch, &place, false)?;
+        set_attributes(tree.as_fd(), PLAIN, false)?;
+        self.points.attach(&tree, &workspace.join(path), Kind::Directory)
     }
 
     /// Holds git directories and run-later files as the survey decided. Their source is the host's tree, reached from

@@ -115,6 +115,8 @@ pub struct Outcome {
     pub planted: Vec<super::git::Planted>,
     /// What git commands changed in configuration files, and whether it was written (if not, the run is 125).
     pub config: Vec<super::git::ConfigChange>,
+    /// What was kept of the throw-away layer; absent where nothing is declared or the command did not end with 0.
+    pub outputs: Option<super::outputs::Kept>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
     /// The terminal interrupted swbox together with the command (Ctrl-C).

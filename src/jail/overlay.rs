@@ -103,7 +103,7 @@ fn reason(error: &io::Error, workspace: &Path) -> String {
         }
         _ => error.to_string(),
     };
-    format!("no-throwaway: {why}; the workspace is read-only")
+    format!("no-throwaway: {why}; the workspace is read-only but for its declared outputs")
 }
 
 /// A mount of the host below `workspace`, if there is one.

@@ -227,6 +227,8 @@ pub struct JailPlan {
     pub limits: Limits,
     /// The proxy that leads to a list of hosts; nothing else leads out of the network namespace.
     pub egress: Option<crate::proxy::Order>,
+    /// What is kept of the throw-away layer when the command ends with 0.
+    pub outputs: Option<super::outputs::Outputs>,
     /// Where it is noted which repositories the workspace has, so that the next launch holds them without a walk.
     pub repositories: Option<PathBuf>,
     /// Each protection and how it will be achieved.

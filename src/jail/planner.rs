@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::outcome::Level;
+use super::outputs::Outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
 use super::probe::Host;
 use super::protection;
@@ -157,6 +158,8 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         },
         limits: spec.limits.clone(),
         egress,
+        outputs: (view == View::ThrowAway && !spec.outputs.is_empty())
+            .then(|| Outputs { paths: spec.outputs.clone(), never: spec.protected.clone() }),
         repositories: spec.repositories.clone().filter(|_| view == View::Writable),
         protections: judgement.achievements,
         strict: protection::strict(spec),

@@ -65,6 +65,8 @@ pub struct StateJail {
     pub writable: Vec<Place>,
     /// Further names that are read-only.
     pub protect: Vec<Below>,
+    /// Further outputs that are kept of a throw-away layer.
+    pub outputs: Vec<Below>,
     /// Limits; they replace the profile's where they are set.
     pub limits: Limits,
 }
@@ -158,6 +160,13 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
         env: environment(profile, facts, task, &anchors, &executable),
         limits,
         protections: profile.protections.clone(),
+        outputs: profile
+            .workspace
+            .outputs
+            .iter()
+            .chain(&task.state.outputs)
+            .map(|path| path.0.clone())
+            .collect(),
         repositories: facts.repositories.clone(),
         binds: binds.found,
     }

@@ -110,6 +110,8 @@ pub struct SandboxSpec {
     pub limits: Limits,
     /// What is asked of each protection.
     pub protections: BTreeMap<Protection, Requirement>,
+    /// Files and directories below the workspace that are kept of a throw-away layer, relative.
+    pub outputs: Vec<PathBuf>,
     /// Where swbox notes which repositories the workspace has; no command sees it.
     pub repositories: Option<PathBuf>,
 }

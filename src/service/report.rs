@@ -294,6 +294,20 @@ fn jail(outcome: &Outcome) -> Value {
                 })
             })
             .collect::<Vec<_>>(),
+        "outputs": outcome.outputs.as_ref().map(|kept| {
+            json!({
+                "files": kept.files,
+                "bytes": kept.bytes,
+                "paths": kept.paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+                "left": kept
+                    .left
+                    .iter()
+                    .map(|(path, why)| json!({ "path": path.to_string_lossy(), "why": why }))
+                    .collect::<Vec<_>>(),
+                "more_left": kept.more_left,
+                "problem": kept.problem,
+            })
+        }),
         "limit": outcome.limit.map(crate::jail::LimitHit::name),
     })
 }

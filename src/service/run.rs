@@ -165,6 +165,12 @@ fn of_state(settings: &JailSettings) -> Result<StateJail, Diagnostic> {
             .map(|text| Below::parse(text))
             .collect::<Result<_, _>>()
             .map_err(wrong)?,
+        outputs: settings
+            .outputs
+            .iter()
+            .map(|text| Below::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?,
         limits: Limits {
             timeout: limits.timeout_ms.map(Duration::from_millis),
             processes: limits.processes,

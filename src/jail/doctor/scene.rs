@@ -134,6 +134,7 @@ impl Scene {
             files: Vec::new(),
             env: BTreeMap::new(),
             limits: Limits { timeout: Some(std::time::Duration::from_secs(20)), ..Limits::default() },
+            outputs: Vec::new(),
             repositories: None,
             protections: super::protection::ALL
                 .into_iter()
