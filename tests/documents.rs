@@ -127,3 +127,17 @@ fn the_example_of_the_document_is_sound() {
     let loaded = swbox::workflow::load(example.as_bytes()).unwrap_or_else(|all| panic!("{all:#?}"));
     assert_eq!((loaded.advice, loaded.violations), (vec![], vec![]));
 }
+
+#[test]
+fn the_schema_is_committed() {
+    let path = root().join("docs/workflow.schema.json");
+    let wanted = swbox::workflow::schema::text();
+    if std::env::var_os("SWBOX_BLESS").is_some() {
+        fs::write(&path, &wanted).unwrap();
+    }
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == wanted,
+        "docs/workflow.schema.json differs: run SWBOX_BLESS=1 cargo test --test documents"
+    );
+}

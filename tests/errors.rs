@@ -89,6 +89,9 @@ const NO_CODES: &[&str] = &[
     "allowed_commands_tool",
     "tool_levels",
     "failure_states",
+    "requires_approval",
+    "approval_message",
+    "approval_reviewer",
 ];
 
 #[test]

@@ -2,60 +2,19 @@
 
 use serde_json::Value;
 
+use super::finding::Finding;
+use super::format;
 use super::model::*;
 use super::read::{Object, Reader};
 use super::span::{Kind, Node, Path};
 
-const MACHINE: [&str; 11] = [
-    "id",
-    "initial",
-    "context",
-    "states",
-    "guards",
-    "meta",
-    "interrupts",
-    "rules",
-    "limits",
-    "tool_levels",
-    "upstream_servers",
-];
-const STATE: [&str; 22] = [
-    "type",
-    "on",
-    "allowed_tools",
-    "disallowed_tools",
-    "instructions",
-    "max_iterations",
-    "on_max",
-    "safe_next",
-    "max_edit_lines",
-    "max_files_per_state",
-    "allowed_commands",
-    "allowed_commands_tool",
-    "blocked_env",
-    "deny_env",
-    "env_overrides",
-    "env",
-    "context_budget_bytes",
-    "model",
-    "thinking_level",
-    "model_ladder",
-    "direct_execution",
-    "jail",
-];
-const CONDITIONS: [&str; 6] =
-    ["guard", "guards", "requires_approval", "approval_message", "approval_reviewer", "evidence"];
-const JAIL: [&str; 8] =
-    ["profile", "network", "writable", "outputs", "protect", "limits", "observe", "opaque"];
-const JAIL_LIMITS: [&str; 8] =
-    ["timeout", "processes", "memory", "file_size", "cpu", "open_files", "scratch", "output"];
 const TIME: [(&str, u64); 4] = [("s", 1000), ("ms", 1), ("m", 60_000), ("h", 3_600_000)];
 const SIZE: [(&str, u64); 7] =
     [("M", 1 << 20), ("", 1), ("B", 1), ("K", 1 << 10), ("MiB", 1 << 20), ("G", 1 << 30), ("GiB", 1 << 30)];
 
 /// The machine as far as it can be read; what is wrong is in `reader`.
 pub(super) fn machine(reader: &mut Reader, node: &Node) -> Option<Machine> {
-    let object = reader.object(node, &Path::root(), &MACHINE)?;
+    let object = reader.object(node, &Path::root(), &[format::MACHINE])?;
     let id = reader.required(&object, "id");
     let initial = reader.required(&object, "initial");
     if object.get("states").is_none() {
@@ -96,7 +55,7 @@ pub(super) fn machine(reader: &mut Reader, node: &Node) -> Option<Machine> {
 }
 
 fn state(reader: &mut Reader, node: &Node, path: &Path) -> Option<State> {
-    let object = reader.object(node, path, &STATE)?;
+    let object = reader.object(node, path, &[format::STATE])?;
     let kinds =
         [("final", StateKind::Final), ("parallel", StateKind::Parallel), ("normal", StateKind::Normal)];
     let max = [("checkpoint", OnMax::Checkpoint), ("refuse", OnMax::Refuse), ("fail", OnMax::Fail)];
@@ -159,15 +118,11 @@ fn transition(reader: &mut Reader, node: &Node, path: &Path) -> Option<Transitio
     }
 }
 
-fn known(own: &'static [&'static str]) -> Vec<&'static str> {
-    own.iter().chain(&CONDITIONS).copied().collect()
-}
-
 fn edge(reader: &mut Reader, node: &Node, path: &Path) -> Option<Edge> {
     if let Kind::String(text) = &node.kind {
         return Some(Edge { target: target(text.clone()), conditions: Conditions::default() });
     }
-    let object = reader.object(node, path, &known(&["target"]))?;
+    let object = reader.object(node, path, &[format::EDGE, format::CONDITIONS])?;
     let conditions = conditions(reader, &object);
     let text = reader.required(&object, "target")?;
     Some(Edge { target: target(text), conditions })
@@ -176,10 +131,15 @@ fn edge(reader: &mut Reader, node: &Node, path: &Path) -> Option<Edge> {
 fn conditions(reader: &mut Reader, object: &Object<'_>) -> Conditions {
     let mut guards = reader.one_or_many(object, "guard").unwrap_or_default();
     guards.extend(reader.one_or_many(object, "guards").unwrap_or_default());
-    let approval = reader.flag(object, "requires_approval").unwrap_or(false).then(|| Approval {
-        message: reader.string(object, "approval_message"),
-        reviewer: reader.string(object, "approval_reviewer"),
-    });
+    let asks = reader.flag(object, "requires_approval").unwrap_or(false);
+    let message = reader.string(object, "approval_message");
+    let reviewer = reader.string(object, "approval_reviewer");
+    if !asks && (message.is_some() || reviewer.is_some()) {
+        let text = "there is a question to a person, but no `requires_approval`: nobody is asked";
+        let finding = Finding::advice("approval_not_required", object.path.clone(), text);
+        reader.findings.push(finding.help("add `\"requires_approval\": true`, or remove the question"));
+    }
+    let approval = asks.then_some(Approval { message, reviewer });
     let evidence = match object.get("evidence") {
         None => Vec::new(),
         Some((node, path)) => match &node.kind {
@@ -196,7 +156,7 @@ fn conditions(reader: &mut Reader, object: &Object<'_>) -> Conditions {
 }
 
 fn evidence(reader: &mut Reader, node: &Node, path: &Path) -> Option<Evidence> {
-    let object = reader.object(node, path, &["command", "exit_code", "since", "min_tests"])?;
+    let object = reader.object(node, path, &[format::EVIDENCE])?;
     let since = [
         ("last_write", Since::LastWrite),
         ("state_entry", Since::StateEntry),
@@ -230,11 +190,17 @@ fn evidence(reader: &mut Reader, node: &Node, path: &Path) -> Option<Evidence> {
 }
 
 fn fork(reader: &mut Reader, node: &Node, path: &Path) -> Option<Fork> {
-    let outer = reader.object(node, path, &known(&["fork"]))?;
-    let (inner, inner_path) = outer.get("fork")?;
-    let object = reader.object(inner, &inner_path, &["branches", "join", "on_complete", "on_fail"])?;
+    let outer = reader.object(node, path, &[format::FORKING, format::CONDITIONS])?;
+    let Some((inner, inner_path)) = outer.get("fork") else {
+        reader.error("missing_key", path, "`fork` is missing");
+        return None;
+    };
+    let object = reader.object(inner, &inner_path, &[format::FORK])?;
+    if object.get("branches").is_none() {
+        reader.error("missing_key", &object.path, "`branches` is missing");
+    }
     let branches = reader.map(&object, &["branches"], |reader, node, path| {
-        let object = reader.object(node, path, &["initial", "terminal"])?;
+        let object = reader.object(node, path, &[format::BRANCH])?;
         let (initial, terminal) = (reader.required(&object, "initial"), reader.required(&object, "terminal"));
         Some(Branch { initial: initial?, terminal: terminal? })
     });
@@ -246,9 +212,7 @@ fn fork(reader: &mut Reader, node: &Node, path: &Path) -> Option<Fork> {
 }
 
 fn invoke(reader: &mut Reader, node: &Node, path: &Path) -> Option<Invoke> {
-    let own = ["invoke", "on_complete", "on_fail", "input", "max_depth", "max_child_steps"];
-    let keys: Vec<_> = own.iter().chain(&CONDITIONS).copied().collect();
-    let object = reader.object(node, path, &keys)?;
+    let object = reader.object(node, path, &[format::INVOKE, format::CONDITIONS])?;
     let on_fail = reader.string(&object, "on_fail").map(target);
     let max_depth = reader.count(&object, "max_depth");
     let max_child_steps = reader.count(&object, "max_child_steps");
@@ -267,7 +231,7 @@ fn invoke(reader: &mut Reader, node: &Node, path: &Path) -> Option<Invoke> {
 }
 
 fn guard(reader: &mut Reader, node: &Node, path: &Path) -> Option<Guard> {
-    let object = reader.object(node, path, &["field", "op", "value", "source"])?;
+    let object = reader.object(node, path, &[format::GUARD])?;
     let ops = [
         ("eq", GuardOp::Eq),
         ("neq", GuardOp::Neq),
@@ -297,13 +261,13 @@ fn guard(reader: &mut Reader, node: &Node, path: &Path) -> Option<Guard> {
 }
 
 fn interrupt(reader: &mut Reader, node: &Node, path: &Path) -> Option<Interrupt> {
-    let object = reader.object(node, path, &["trigger", "target"])?;
+    let object = reader.object(node, path, &[format::INTERRUPT])?;
     let goal = reader.required(&object, "target");
     let Some((trigger, at)) = object.get("trigger") else {
         reader.error("missing_key", path, "`trigger` is missing");
         return None;
     };
-    let trigger = reader.object(trigger, &at, &["file_pattern"])?;
+    let trigger = reader.object(trigger, &at, &[format::TRIGGER])?;
     if trigger.get("file_pattern").is_none() {
         reader.error("missing_key", &at, "`file_pattern` is missing");
     }
@@ -313,8 +277,8 @@ fn interrupt(reader: &mut Reader, node: &Node, path: &Path) -> Option<Interrupt>
 fn meta(reader: &mut Reader, node: &Node, path: &Path) -> Option<Meta> {
     let object = reader.open_object(node, path)?;
     let dangers = [("safe", Danger::Safe), ("moderate", Danger::Moderate), ("dangerous", Danger::Dangerous)];
-    let known = ["task_type", "danger_level", "failure_states"];
-    let extra = object.members.iter().filter(|member| !known.contains(&member.key.as_str()));
+    let known = |key: &str| format::META.iter().any(|one| one.name == key);
+    let extra = object.members.iter().filter(|member| !known(&member.key));
     Some(Meta {
         task_type: reader.string(&object, "task_type"),
         danger: reader.word(&object, "danger_level", &dangers).unwrap_or_default(),
@@ -341,10 +305,10 @@ fn level(reader: &mut Reader, node: &Node, path: &Path) -> Option<u8> {
 }
 
 fn jail(reader: &mut Reader, node: &Node, path: &Path) -> Option<JailSettings> {
-    let object = reader.object(node, path, &JAIL)?;
+    let object = reader.object(node, path, &[format::JAIL])?;
     let network = match object.get("network") {
         Some((node, at)) if matches!(node.kind, Kind::Object(_)) => {
-            reader.object(node, &at, &["hosts"]).and_then(|inner| reader.one_or_many(&inner, "hosts"))
+            reader.object(node, &at, &[format::NETWORK]).and_then(|inner| reader.one_or_many(&inner, "hosts"))
         }
         Some(_) => reader.one_or_many(&object, "network"),
         None => None,
@@ -371,7 +335,7 @@ fn jail(reader: &mut Reader, node: &Node, path: &Path) -> Option<JailSettings> {
 }
 
 fn jail_limits(reader: &mut Reader, node: &Node, path: &Path) -> Option<JailLimits> {
-    let object = reader.object(node, path, &JAIL_LIMITS)?;
+    let object = reader.object(node, path, &[format::JAIL_LIMITS])?;
     Some(JailLimits {
         timeout_ms: reader.quantity(&object, "timeout", &TIME, 1000),
         processes: reader.count(&object, "processes"),
@@ -385,18 +349,8 @@ fn jail_limits(reader: &mut Reader, node: &Node, path: &Path) -> Option<JailLimi
 }
 
 fn run_limits(reader: &mut Reader, node: &Node, path: &Path) -> Option<RunLimits> {
-    let keys = [
-        "max_turns",
-        "run_timeout",
-        "token_budget",
-        "repeat",
-        "stall_window",
-        "stall_text",
-        "memory_interval",
-        "memory_text",
-    ];
-    let object = reader.object(node, path, &keys)?;
-    let repeat = object.get("repeat").and_then(|(node, at)| reader.object(node, &at, &["remind", "stop"]));
+    let object = reader.object(node, path, &[format::LIMITS])?;
+    let repeat = object.get("repeat").and_then(|(node, at)| reader.object(node, &at, &[format::REPEAT]));
     Some(RunLimits {
         max_turns: reader.count(&object, "max_turns"),
         run_timeout_ms: reader.quantity(&object, "run_timeout", &TIME, 1000),
@@ -411,8 +365,7 @@ fn run_limits(reader: &mut Reader, node: &Node, path: &Path) -> Option<RunLimits
 }
 
 fn rule(reader: &mut Reader, node: &Node, path: &Path) -> Option<RuleSpec> {
-    let keys = ["prefix", "decision", "justification", "match", "not_match"];
-    let object = reader.object(node, path, &keys)?;
+    let object = reader.object(node, path, &[format::RULE])?;
     let verdicts = [
         ("allow", Verdict::Allow),
         ("prompt", Verdict::Prompt),

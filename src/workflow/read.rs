@@ -5,6 +5,7 @@
 use indexmap::IndexMap;
 
 use super::finding::Finding;
+use super::format::Key;
 use super::span::{Kind, Member, Node, Path};
 
 /// Keys whose silent loss would widen what a state allows.
@@ -24,7 +25,7 @@ const RESTRICTING: [&str; 12] = [
 ];
 
 /// Keys that anybody may write anywhere: they are for people and editors.
-const FREE: [&str; 9] =
+pub(super) const FREE: [&str; 9] =
     ["$schema", "$comment", "description", "comment", "name", "title", "version", "tags", "meta"];
 
 /// Collects what is wrong while a tree is read.
@@ -91,15 +92,20 @@ impl Reader {
         Some(Object { path: path.clone(), members })
     }
 
-    /// An object that should have no other keys than `known`.
-    pub(super) fn object<'n>(&mut self, node: &'n Node, path: &Path, known: &[&str]) -> Option<Object<'n>> {
+    /// An object that should have no other keys than those of the tables.
+    pub(super) fn object<'n>(&mut self, node: &'n Node, path: &Path, known: &[&[Key]]) -> Option<Object<'n>> {
         let object = self.open_object(node, path)?;
         for member in object.members {
             let key = member.key.as_str();
-            if known.contains(&key) || FREE.contains(&key) || key.starts_with('_') || key.starts_with("x-") {
+            let mut names = known.iter().flat_map(|keys| keys.iter()).map(|one| one.name);
+            if names.clone().any(|name| name == key)
+                || FREE.contains(&key)
+                || key.starts_with('_')
+                || key.starts_with("x-")
+            {
                 continue;
             }
-            let near = known.iter().copied().filter(|name| distance(key, name) <= 2);
+            let near = names.by_ref().filter(|name| distance(key, name) <= 2);
             let near = near.min_by_key(|name| distance(key, name));
             let at = path.key(key);
             self.findings.push(match near {
