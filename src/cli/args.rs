@@ -266,16 +266,28 @@ pub(super) enum WorkflowCommand {
         /// Built-ins' names, or files.
         #[arg(value_name = "NAME|FILE", required = true)]
         workflows: Vec<OsString>,
-        /// Print one JSON object.
-        #[arg(long)]
+        /// How problems are shown: `text`, one line each; `source`, with the lines of the file around them (the
+        /// default on a terminal); `json`.
+        #[arg(long, value_name = "FORM")]
+        format: Option<Listing>,
+        /// The same as `--format json`.
+        #[arg(long, conflicts_with = "format")]
         json: bool,
     },
-    /// A workflow as a picture in text.
+    /// The file format as a JSON Schema, for editors.
+    Schema,
+    /// Ask a few questions and write a workflow that passes every check.
+    New {
+        /// The file; asked for where it is not given.
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// A workflow as a picture.
     Graph {
         /// A built-in's name, or a file.
         #[arg(value_name = "NAME|FILE")]
         workflow: OsString,
-        /// The form: `mermaid` for pages, `dot` for Graphviz.
+        /// The form: `mermaid` for pages, `dot` for Graphviz, `svg` for browsers.
         #[arg(long, value_name = "FORM", default_value = "mermaid")]
         format: Drawing,
         /// The state to mark.
@@ -291,6 +303,19 @@ pub(super) enum Drawing {
     Mermaid,
     /// A Graphviz digraph.
     Dot,
+    /// An SVG document.
+    Svg,
+}
+
+/// How the problems of a workflow are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Listing {
+    /// One line each.
+    Text,
+    /// With the lines of the file around them.
+    Source,
+    /// One JSON object.
+    Json,
 }
 
 pub(super) fn span(text: &str) -> Result<Duration, String> {

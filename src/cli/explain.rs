@@ -10,10 +10,21 @@ use super::show::{visible, visible_lines};
 use super::{command, json_line, law};
 use crate::diagnostic::Diagnostic;
 use crate::service::explain::{Explanation, explain as ask};
-use crate::service::{JailPlan, NetworkRight, Report, Rights, WorkspaceRight};
+use crate::service::overview::{Overview, overview};
+use crate::service::{Decision, JailPlan, NetworkRight, Report, Rights, WorkspaceRight};
 
 /// `swbox explain`.
 pub(super) fn explain(args: ExplainArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
+    let bare = args.law.state.is_none() && args.command.line.is_none() && args.command.argv.is_empty();
+    if let Some(workflow) = args.law.workflow.as_ref().filter(|_| bare) {
+        let overview = overview(workflow)?;
+        if args.json {
+            print(&json_line(&overview.to_json()))?;
+        } else {
+            print(&states(&overview, Paint::stdout(color)))?;
+        }
+        return Ok(Code::OK);
+    }
     let explanation = ask(&law(args.law), command(args.command).as_ref())?;
     if args.json {
         print(&json_line(&explanation.to_json()))?;
@@ -21,6 +32,57 @@ pub(super) fn explain(args: ExplainArgs, color: ColorChoice) -> Result<u8, Diagn
         print(&text(&explanation, Paint::stdout(color)))?;
     }
     Ok(Code::OK)
+}
+
+/// States × what each may do.
+fn states(overview: &Overview, paint: Paint) -> String {
+    let mut out = format!(
+        "{} ({}), begins in \"{}\"\n\n",
+        paint.bold(&visible(&overview.workflow)),
+        visible(&overview.origin),
+        visible(&overview.initial)
+    );
+    let names = overview.states.iter().map(|state| visible(&state.state));
+    let wide = names.clone().map(|name| name.chars().count()).max().unwrap_or(0).max("state".len());
+    let head: Vec<&str> = overview.acts.clone();
+    let _ = writeln!(out, "{}", paint.bold(&format!("{:wide$}  {}", "state", head.join("  "))));
+    for (state, name) in overview.states.iter().zip(names) {
+        let pad = " ".repeat(wide - name.chars().count());
+        let cells: Vec<String> = overview
+            .acts
+            .iter()
+            .zip(&state.decisions)
+            .map(|(act, decision)| {
+                let cell = match decision {
+                    Decision::Allow => "yes",
+                    Decision::Prompt => "ask",
+                    Decision::Forbidden => "·",
+                };
+                format!("{cell:<0$}", act.len())
+            })
+            .collect();
+        let _ = writeln!(out, "{name}{pad}  {}", cells.join("  ").trim_end());
+    }
+    out.push('\n');
+    for state in &overview.states {
+        if let Some(commands) = &state.commands {
+            let text = format!("runs only {}", visible(&commands.join(", ")));
+            let _ = writeln!(out, "{:wide$}  {text}", visible(&state.state));
+        }
+        for (event, target, asks) in &state.edges {
+            let asks = if asks.is_empty() { String::new() } else { format!(" ({})", asks.join(", ")) };
+            let _ = writeln!(
+                out,
+                "{:wide$}  {} → {}{asks}",
+                visible(&state.state),
+                visible(event),
+                visible(target)
+            );
+        }
+    }
+    let _ =
+        writeln!(out, "\n`swbox explain --workflow … --state S` shows the rights and the plan of a state.");
+    out
 }
 
 fn text(explanation: &Explanation, paint: Paint) -> String {

@@ -61,6 +61,11 @@ impl Paint {
     }
 }
 
+/// Whether standard output is a terminal.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 fn wanted(choice: ColorChoice, terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match choice {

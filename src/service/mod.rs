@@ -10,6 +10,7 @@ pub mod explain;
 mod fault;
 mod harnesses;
 mod host;
+pub mod overview;
 mod own_files;
 mod person;
 mod profiles;
@@ -30,6 +31,7 @@ pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome, end_by_interrupt};
 pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
+pub use crate::workflow::new::Wishes;
 pub use fault::end_on_panic;
 pub use person::Terminal;
 pub use report::{Judgement, LawShown, Report};
@@ -38,7 +40,8 @@ pub use run::{run, run_unjudged};
 pub use setting::{Reader, check};
 pub use trust::{Candidate, Standing, accept_file, candidates, forget_file};
 pub use workflow::{
-    Listed, Shown, Validated, draw_workflow, list_workflows, show_workflow, validate_workflow,
+    Listed, Picture, Shown, Validated, draw_workflow, list_workflows, new_workflow, show_workflow,
+    validate_workflow, workflow_schema,
 };
 
 /// The standard stream that is a directory, if any: all below it could be reached through `/proc/self/fd`.

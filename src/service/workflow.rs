@@ -1,12 +1,16 @@
 //! Looking at workflows: the list, one as a table or a picture, the checks.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
 
 use super::{setting, workflows};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Policy, RuleSet};
 use crate::workflow::builtin::BUILTINS;
-use crate::workflow::{StateKind, diagram, load};
+use crate::workflow::new::{self, Wishes};
+use crate::workflow::{StateKind, diagram, load, schema, svg};
 
 /// A workflow with a name.
 #[derive(Debug, Clone)]
@@ -60,6 +64,8 @@ pub struct Validated {
     pub problems: Vec<Diagnostic>,
     /// Worth knowing.
     pub advice: Vec<Diagnostic>,
+    /// The file, to be shown around the problems.
+    pub text: String,
 }
 
 /// The workflows that have a name.
@@ -108,17 +114,62 @@ pub fn show_workflow(name: &OsStr) -> Result<Shown, Diagnostic> {
     })
 }
 
-/// One workflow as a picture in text, with a state marked: Mermaid, or DOT.
+/// How a workflow is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picture {
+    /// A Mermaid state diagram.
+    Mermaid,
+    /// A Graphviz digraph.
+    Dot,
+    /// An SVG document.
+    Svg,
+}
+
+/// One workflow as a picture, with a state marked.
 ///
 /// # Errors
 /// One that cannot be found or loaded; a state that it does not have.
-pub fn draw_workflow(name: &OsStr, state: Option<&str>, as_dot: bool) -> Result<String, Diagnostic> {
+pub fn draw_workflow(name: &OsStr, state: Option<&str>, picture: Picture) -> Result<String, Diagnostic> {
     let chosen = workflows::choose(Some(name), None)?;
     let machine = &chosen.loaded.machine;
     if let Some(state) = state {
         setting::state_of(machine, Some(state))?;
     }
-    Ok(if as_dot { diagram::dot(machine, state) } else { diagram::mermaid(machine, state) })
+    Ok(match picture {
+        Picture::Mermaid => diagram::mermaid(machine, state),
+        Picture::Dot => diagram::dot(machine, state),
+        Picture::Svg => svg::svg(machine, state),
+    })
+}
+
+/// The format as a JSON Schema.
+pub fn workflow_schema() -> String {
+    schema::text()
+}
+
+/// Writes a new workflow into a file that is not there yet, after all checks.
+///
+/// # Errors
+/// `workflow_exists`, `workflow_unwritable`, and answers that make no workflow (a host or a name that is none).
+pub fn new_workflow(wishes: &Wishes, file: &Path) -> Result<(), Diagnostic> {
+    let text = new::workflow(wishes);
+    let found = load(text.as_bytes()).map(|loaded| [loaded.violations, loaded.advice].concat());
+    if let Some(problem) = found.unwrap_or_else(|problems| problems).into_iter().next() {
+        return Err(problem);
+    }
+    let unwritable = |error: std::io::Error| {
+        let problem = if error.kind() == std::io::ErrorKind::AlreadyExists {
+            Diagnostic::new("workflow_exists", "there is such a file already")
+        } else {
+            Diagnostic::new("workflow_unwritable", format!("the workflow cannot be written: {error}"))
+        };
+        problem.file(file).help("name another file, or remove this one")
+    };
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).open(file).map_err(unwritable)?;
+    out.write_all(text.as_bytes()).map_err(unwritable)
 }
 
 /// Runs every check on a workflow.
@@ -144,5 +195,6 @@ pub fn validate_workflow(name: &OsStr) -> Result<Validated, Diagnostic> {
         name,
         problems: problems.into_iter().map(place).collect(),
         advice: advice.into_iter().map(place).collect(),
+        text: String::from_utf8_lossy(&source.bytes).into_owned(),
     })
 }

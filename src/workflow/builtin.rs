@@ -42,6 +42,16 @@ pub const BUILTINS: &[Builtin] = &[
         source: include_str!("../../workflows/research.json"),
     },
     Builtin {
+        name: "refactor",
+        about: "survey, prove the baseline, reshape in small proven steps; a person approves the commit",
+        source: include_str!("../../workflows/refactor.json"),
+    },
+    Builtin {
+        name: "review",
+        about: "read a change, try what is in doubt, report; nothing can be altered",
+        source: include_str!("../../workflows/review.json"),
+    },
+    Builtin {
         name: "ci",
         about: "install, build, test; a person approves before publish",
         source: include_str!("../../workflows/ci.json"),

@@ -8,7 +8,7 @@ use super::exit::{Exit, ExitKind};
 use super::model::{Machine, StateKind};
 
 /// What an edge says: event, and in brackets what it asks for or how it is written.
-fn label(exit: &Exit<'_>) -> String {
+pub(super) fn label(exit: &Exit<'_>) -> String {
     let mut notes: Vec<&str> = exit.conditions.map(|conditions| conditions.names()).unwrap_or_default();
     match exit.kind {
         ExitKind::Event => {}
@@ -23,12 +23,12 @@ fn label(exit: &Exit<'_>) -> String {
 }
 
 /// Edges are dotted where no event of the agent takes them.
-fn is_dotted(kind: ExitKind) -> bool {
+pub(super) fn is_dotted(kind: ExitKind) -> bool {
     matches!(kind, ExitKind::Safe | ExitKind::Interrupt | ExitKind::Failure | ExitKind::Branch)
 }
 
 /// Each state's own ways out, then the interrupts once: drawn from every state they would hide the rest.
-fn edges(machine: &Machine) -> Vec<(Option<&str>, Exit<'_>)> {
+pub(super) fn edges(machine: &Machine) -> Vec<(Option<&str>, Exit<'_>)> {
     let mut edges = Vec::new();
     for name in machine.states.keys() {
         let own = machine.all_exits(name).into_iter().filter(|exit| exit.kind != ExitKind::Interrupt);

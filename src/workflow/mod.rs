@@ -12,10 +12,12 @@ pub mod finding;
 mod format;
 pub mod load;
 pub mod model;
+pub mod new;
 pub mod prefix;
 mod read;
 pub mod schema;
 pub mod span;
+pub mod svg;
 pub mod tool;
 pub mod validate;
 

@@ -182,7 +182,7 @@ fn faults_of_structure_have_code_path_and_help() {
         (
             around("{\"on\": {\"GO\": [{\"target\": \"done\", \"guard\": \"g\"}]}}", ""),
             "unknown_guard",
-            "states.a.on.GO[0]",
+            "states.a.on.GO[0].guard",
         ),
         (
             around("{\"on\": {\"GO\": {\"target\": \"done\", \"guards\": [\"g\"]}}}", ""),

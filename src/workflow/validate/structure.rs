@@ -210,8 +210,10 @@ impl Check<'_> {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => "define it under `guards`; an unknown guard would let everything pass".into(),
             };
+            // Where the key is spelt the other way, the place is that of the transition.
+            let key = if conditions.guards.len() == 1 { "guard" } else { "guards" };
             let finding =
-                Finding::error("unknown_guard", path.clone(), format!("there is no guard {name:?}"));
+                Finding::error("unknown_guard", path.key(key), format!("there is no guard {name:?}"));
             self.findings.push(finding.help(help));
         }
     }
