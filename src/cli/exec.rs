@@ -84,7 +84,7 @@ fn tell(report: &Report, run: &Run, manner: Manner) -> Result<(), Diagnostic> {
             Some(session) => complain(&super::agent::held_back(session, paint)),
             None => complain(&refusal(&report.judgement, paint)),
         }
-        complain(&trailer(&report, std::io::stderr().is_terminal()));
+        complain(&trailer(report, std::io::stderr().is_terminal()));
     } else if run.dry_run {
         print(&super::explain::dry_run(report, Paint::stdout(manner.color)))?;
     } else {
