@@ -24,6 +24,7 @@ fn code(source: &str) -> &'static str {
 
 #[test]
 fn tabs_behind_a_continuation_are_leading_tabs() {
+    assert!(runs("cat <<-'\tEOF'\n\tEOF\nrm x\n", "rm"));
     assert!(runs("cat <<-EOF\n\\\n\tEOF\nrm x\n", "rm"));
     assert!(runs("cat <<-EOF\n\t\\\n\tEOF\nrm x\n", "rm"));
     assert!(!runs("cat <<EOF\n\\\n\tEOF\nrm x\nEOF\n", "rm"));

@@ -118,8 +118,8 @@ impl Lexer<'_, '_> {
         let mut joined: Option<(Vec<u8>, Vec<u32>)> = None;
         while self.position() < self.cursor.bytes.len() {
             let line_start = self.position();
-            let (line, map, contiguous) = self.logical_line(pending);
-            if line == pending.delimiter {
+            let (line, map, contiguous, last) = self.logical_line(pending);
+            if last {
                 break;
             }
             if !contiguous && joined.is_none() {
@@ -182,8 +182,9 @@ impl Lexer<'_, '_> {
     }
 
     /// One line without its newline, continuations joined in an unquoted body, tabs stripped for `<<-`; with the
-    /// source offset of each byte, and whether the bytes stand in the text just so.
-    fn logical_line(&mut self, pending: &Pending) -> (Vec<u8>, Vec<u32>, bool) {
+    /// source offset of each byte, whether the bytes stand in the text just so, and whether it ends the body: bash
+    /// compares a line of `<<-` with the delimiter before and after it strips the tabs (`<<-'\tEOF'`).
+    fn logical_line(&mut self, pending: &Pending) -> (Vec<u8>, Vec<u32>, bool, bool) {
         let mut line = Vec::new();
         let mut map = Vec::new();
         let mut contiguous = true;
@@ -202,14 +203,16 @@ impl Lexer<'_, '_> {
             }
             contiguous = false;
         }
+        let mut last = line == pending.delimiter;
         if pending.strip_tabs {
             // of the joined line: a tab behind a continuation may be a leading one
             let tabs = line.iter().take_while(|byte| **byte == b'\t').count();
             contiguous &= tabs == 0;
             line.drain(..tabs);
             map.drain(..tabs);
+            last |= line == pending.delimiter;
         }
-        (line, map, contiguous)
+        (line, map, contiguous, last)
     }
 
     /// The substitutions of an unquoted body, in a skeleton of their own: quotes are ordinary there.
