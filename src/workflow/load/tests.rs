@@ -195,7 +195,7 @@ fn faults_of_structure_have_code_path_and_help() {
                 "",
             ),
             "unknown_guard",
-            "states.a.on.GO",
+            "states.a.on.GO.guard",
         ),
         (
             around("{\"on\": {\"GO\": {\"invoke\": \"w\", \"on_complete\": \"no\"}}}", ""),
