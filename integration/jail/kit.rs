@@ -189,6 +189,7 @@ impl Jail {
             secrets: Vec::new(),
             protected: Vec::new(),
             files: Vec::new(),
+            script: None,
             env,
             limits: Limits { timeout: Some(Duration::from_secs(60)), ..Limits::default() },
             protections: protection::ALL.into_iter().map(|p| (p, Requirement::Degradable)).collect(),

@@ -1,9 +1,10 @@
 //! `exec`, `check` and the drop-in bash.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +16,9 @@ use super::shell::{self, Work};
 use super::show::visible;
 use super::{json_line, law, quoted, required};
 use crate::diagnostic::Diagnostic;
-use crate::service::{self, Command, Decision, Exit, Law, Report, Run, TimeSpan, report, session};
+use crate::service::{
+    self, Command, Decision, Exit, Law, Report, Run, Script, ScriptFile, TimeSpan, report, session,
+};
 
 /// Scripts up to this size are judged by their text; longer ones are opaque.
 const SCRIPT_TEXT: usize = 64 * 1024;
@@ -230,23 +233,24 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
             if bytes.trim_ascii().is_empty() {
                 return Ok(Code::OK);
             }
-            let name = if parameters.is_empty() { Vec::new() } else { vec!["bash".into()] };
-            Command::Line {
+            service::set_input(&bytes).map_err(|error| {
+                Diagnostic::new("script_unreadable", format!("the script cannot be handed on: {error}"))
+            })?;
+            Command::Script(Script {
                 text: OsString::from_vec(bytes),
                 options: call.options,
-                parameters: name.into_iter().chain(parameters).collect(),
-            }
+                parameters,
+                file: None,
+            })
         }
-        Work::Script { file, parameters } => match script(&file)? {
-            None => return Ok(Code::OK),
-            Some(text) if text.len() <= SCRIPT_TEXT => Command::Line {
-                text,
-                options: call.options,
-                parameters: std::iter::once(file).chain(parameters).collect(),
-            },
-            Some(_) => Command::Argv(
-                std::iter::once("bash".into()).chain(call.options).chain([file]).chain(parameters).collect(),
-            ),
+        Work::Script { file, parameters } => match script(file, call.options, parameters) {
+            Found::Nothing => return Ok(Code::OK),
+            Found::Work(command) => command,
+            // As bash says it, and with its exit code.
+            Found::Missing(text, code) => {
+                complain(&text);
+                return Ok(code);
+            }
         },
     };
     let manner = Manner { json: false, quiet: false, color: ColorChoice::Auto };
@@ -259,14 +263,60 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
     perform(&Run { law, command, timeout, capture: false, dry_run: false }, manner)
 }
 
-/// A script's bytes, read once; `None` when there is nothing in it.
-fn script(file: &OsStr) -> Result<Option<OsString>, Diagnostic> {
-    let path = Path::new(file);
-    let bytes = fs::read(path).map_err(|error| {
-        Diagnostic::new("script_unreadable", format!("the script cannot be read: {error}")).file(path)
-    })?;
+/// What was found where a script should be.
+enum Found {
+    /// A script without a command in it.
+    Nothing,
+    /// It runs.
+    Work(Command),
+    /// It does not: bash's words and code.
+    Missing(String, u8),
+}
+
+/// A script, read once.
+fn script(name: OsString, options: Vec<OsString>, parameters: Vec<OsString>) -> Found {
+    let missing = |why: &str, code| {
+        Found::Missing(format!("bash: {}: {why}\n", visible(&name.to_string_lossy())), code)
+    };
+    // Bash looks for a bare name that is not here in PATH; here `$0` is then the path, so that it is found inside too.
+    let is_bare = !name.as_bytes().contains(&b'/') && !Path::new(&name).exists();
+    let searched = std::env::var_os("PATH").filter(|_| is_bare).and_then(|search| {
+        std::env::split_paths(&search).map(|directory| directory.join(&name)).find(|path| path.is_file())
+    });
+    let found = searched.unwrap_or_else(|| PathBuf::from(&name));
+    let (meta, bytes) = match fs::metadata(&found).and_then(|meta| Ok((meta, fs::read(&found)?))) {
+        Ok(found) => found,
+        Err(error) => {
+            return match error.kind() {
+                std::io::ErrorKind::NotFound => missing("No such file or directory", Code::NOT_FOUND),
+                std::io::ErrorKind::IsADirectory => missing("Is a directory", Code::REFUSED),
+                std::io::ErrorKind::PermissionDenied => missing("Permission denied", Code::REFUSED),
+                _ => missing(&error.to_string(), Code::REFUSED),
+            };
+        }
+    };
     if bytes.trim_ascii().is_empty() {
-        return Ok(None);
+        return Found::Nothing;
     }
-    Ok(Some(OsString::from_vec(bytes)))
+    let is_text = bytes.len() <= SCRIPT_TEXT && !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok();
+    let path = fs::canonicalize(&found).ok().filter(|_| meta.is_file());
+    let words = || options.iter().cloned();
+    Found::Work(match path {
+        // Long, or no text: nothing shows what it does. Bash reads it where it lies.
+        _ if !is_text => Command::Argv(
+            std::iter::once("bash".into()).chain(words()).chain([name.clone()]).chain(parameters).collect(),
+        ),
+        Some(path) => Command::Script(Script {
+            text: OsString::from_vec(bytes),
+            options,
+            parameters,
+            file: Some(ScriptFile { name: found.into(), path, mode: meta.mode() & 0o777 }),
+        }),
+        // A pipe (`bash <(…)`) is empty once it is read.
+        None => Command::Line {
+            text: OsString::from_vec(bytes),
+            options,
+            parameters: std::iter::once(name.clone()).chain(parameters).collect(),
+        },
+    })
 }

@@ -73,6 +73,7 @@ mod tests {
             secrets: Vec::new(),
             protected: Vec::new(),
             files: Vec::new(),
+            script: None,
             env: BTreeMap::from([("http_proxy".into(), "http://corp.example:3128".into())]),
             limits: Limits::default(),
             protections,

@@ -31,7 +31,7 @@ mod sockets;
 mod spread;
 mod watch;
 
-pub use crate::sys::streams::{closed_at_start, directory_stream};
+pub use crate::sys::streams::{closed_at_start, directory_stream, set_input};
 pub use git::{ConfigChange, Planted};
 pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};

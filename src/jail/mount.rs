@@ -156,6 +156,7 @@ impl Root {
             Step::Protect { .. } => Ok(()),
             Step::Secret { path } => self.secret(path).at(Stage::Secret, path),
             Step::File { path, bytes } => self.file(path, bytes).at(Stage::File, path),
+            Step::Script { path, bytes, mode } => self.sealed(path, bytes, *mode).at(Stage::File, path),
         }
     }
 
@@ -386,8 +387,16 @@ impl Root {
         if self.points.file(path, bytes)? {
             return Ok(());
         }
+        self.sealed(path, bytes, 0o644)
+    }
+
+    /// A read-only file over whatever is at the path.
+    fn sealed(&mut self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         let name = self.fresh_name();
-        write_all(&create(&self.scratch, OsStr::new(&name), 0o644)?, bytes)?;
+        let file = create(&self.scratch, OsStr::new(&name), mode)?;
+        write_all(&file, bytes)?;
+        // The process's mask took bits away.
+        rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(mode))?;
         let tree = clone_tree(&self.scratch, &name, false)?;
         set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
         self.points.attach(&tree, path, Kind::File)

@@ -187,6 +187,16 @@ pub enum Step {
         #[serde(skip)]
         bytes: Vec<u8>,
     },
+    /// The script that is run, as it was judged: a read-only mount over its path.
+    Script {
+        /// Where.
+        path: PathBuf,
+        /// Its bytes.
+        #[serde(skip)]
+        bytes: Vec<u8>,
+        /// Its permissions.
+        mode: u32,
+    },
 }
 
 /// The namespaces of the command.

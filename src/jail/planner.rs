@@ -276,6 +276,11 @@ fn finish(spec: &SandboxSpec, view: View, steps: &mut Vec<Step>) {
     steps.extend(
         spec.files.iter().map(|(path, bytes)| Step::File { path: path.clone(), bytes: bytes.clone() }),
     );
+    steps.extend(spec.script.iter().map(|(path, bytes, mode)| Step::Script {
+        path: path.clone(),
+        bytes: bytes.clone(),
+        mode: *mode,
+    }));
 }
 
 /// The Landlock domain. At the full level mounts hold reads, exec and truncate, so that reading costs nothing.

@@ -157,6 +157,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
         secrets,
         protected: protected.map(|name| name.0.clone()).collect(),
         files,
+        script: None,
         env: environment(profile, facts, task, &anchors, &executable),
         limits,
         protections: profile.protections.clone(),

@@ -104,6 +104,9 @@ pub struct SandboxSpec {
     pub protected: Vec<PathBuf>,
     /// Small files made for the command (sanitised `~/.gitconfig`, `/etc/passwd`-like): absolute path and bytes.
     pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// The script that is run: its absolute path, the bytes that were judged, its mode. They lie over the path, so that
+    /// nobody swaps them; only at the full level.
+    pub script: Option<(PathBuf, Vec<u8>, u32)>,
     /// The whole environment of the command.
     pub env: BTreeMap<OsString, OsString>,
     /// Limits.

@@ -35,7 +35,7 @@ pub use crate::workflow::new::Wishes;
 pub use fault::end_on_panic;
 pub use person::Terminal;
 pub use report::{Judgement, LawShown, Report};
-pub use request::{Command, Law, Run};
+pub use request::{Command, Law, Run, Script, ScriptFile};
 pub use run::{run, run_unjudged};
 pub use setting::{Reader, check};
 pub use trust::{Candidate, Standing, accept_file, candidates, forget_file};
@@ -47,6 +47,14 @@ pub use workflow::{
 /// The standard stream that is a directory, if any: all below it could be reached through `/proc/self/fd`.
 pub fn directory_stream() -> Option<&'static str> {
     crate::jail::directory_stream()
+}
+
+/// Puts these bytes on standard input, from their start, for the command that inherits it.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_input(bytes: &[u8]) -> std::io::Result<()> {
+    crate::jail::set_input(bytes)
 }
 
 /// The standard stream that the caller had closed, if any.

@@ -33,6 +33,12 @@ pub(super) fn read(command: &Command) -> Result<Reading, Diagnostic> {
             Ok(Reading { source, script })
         }
         Command::Argv(argv) => of_argv(argv),
+        // It is no argument, so the kernel's limit is not its own; what is too long to be read is not trusted.
+        Command::Script(script) => {
+            let source = plain_text(script.text.as_bytes())?.to_owned();
+            let script = shell::parse(&source);
+            Ok(Reading { source, script })
+        }
     }
 }
 
@@ -41,6 +47,22 @@ pub(super) fn read(command: &Command) -> Result<Reading, Diagnostic> {
 /// # Errors
 /// As for [`read`].
 pub(super) fn text_of(bytes: &[u8]) -> Result<&str, Diagnostic> {
+    let text = plain_text(bytes)?;
+    if text.len() > MAX_LINE {
+        return Err(Diagnostic::new(
+            "line_too_long",
+            format!("the line has {} bytes; the kernel takes {MAX_LINE} as one argument", text.len()),
+        )
+        .help("put it into a file and run `bash FILE`"));
+    }
+    if text.trim().is_empty() {
+        return Err(nothing());
+    }
+    Ok(text)
+}
+
+/// Text that bash reads as swbox does.
+fn plain_text(bytes: &[u8]) -> Result<&str, Diagnostic> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         Diagnostic::new("line_not_utf8", format!("byte {} of the line is not UTF-8", error.valid_up_to() + 1))
             .help("write such a name with $'\\xHH', or pass it as an argument after `--`")
@@ -51,16 +73,6 @@ pub(super) fn text_of(bytes: &[u8]) -> Result<&str, Diagnostic> {
             format!("byte {} of the line is NUL, which no command can hold", at + 1),
         )
         .help("use printf '\\0' to write one"));
-    }
-    if text.len() > MAX_LINE {
-        return Err(Diagnostic::new(
-            "line_too_long",
-            format!("the line has {} bytes; the kernel takes {MAX_LINE} as one argument", text.len()),
-        )
-        .help("put it into a file and run `bash FILE`"));
-    }
-    if text.trim().is_empty() {
-        return Err(nothing());
     }
     Ok(text)
 }

@@ -18,6 +18,32 @@ pub enum Command {
     },
     /// A program and its arguments, without a shell.
     Argv(Vec<OsString>),
+    /// A script for bash, from a file or from standard input.
+    Script(Script),
+}
+
+/// A script that was read whole before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// Its bytes: those that are judged are those that run.
+    pub text: OsString,
+    /// Options for bash.
+    pub options: Vec<OsString>,
+    /// The positional parameters.
+    pub parameters: Vec<OsString>,
+    /// The file; standard input where absent: the text then stands there for bash, which reads it from its start.
+    pub file: Option<ScriptFile>,
+}
+
+/// Where a script was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptFile {
+    /// As it was called: `$0`.
+    pub name: OsString,
+    /// Absolute and resolved.
+    pub path: PathBuf,
+    /// Its permissions.
+    pub mode: u32,
 }
 
 impl Command {

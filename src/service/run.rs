@@ -1,19 +1,20 @@
 //! One command from request to report: judged, planned, launched.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use super::host;
 use super::report::{Judgement, Report};
-use super::request::{Command, Run};
+use super::request::{Command, Run, Script};
 use super::session;
 use super::setting::Setting;
 use crate::classify::Classification;
 use crate::diagnostic::Diagnostic;
 use crate::jail::{self, Capture, JailPlan};
 use crate::policy::{Policy, Rights, RightsRequest};
-use crate::profile::value::{Below, Place};
+use crate::profile::value::{Below, Place, lies_in};
 use crate::profile::{Limits, StateJail, Task, resolve};
 use crate::shell::Trust;
 use crate::workflow::model::JailSettings;
@@ -40,6 +41,7 @@ pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
 
 fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let mut setting = Setting::new(&run.law)?;
+    refuse_secret(&mut setting, run)?;
     if setting.bound.is_some() {
         return session::perform(setting, run);
     }
@@ -59,6 +61,18 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     }
     report.outcome = Some(jail::launch(&plan, capture(run, &plan))?);
     Ok(report)
+}
+
+/// A script that lies among secrets is not even judged: a refusal would show its text.
+fn refuse_secret(setting: &mut Setting, run: &Run) -> Result<(), Diagnostic> {
+    let Command::Script(Script { file: Some(file), .. }) = &run.command else { return Ok(()) };
+    setting.complete(&run.law)?;
+    if !setting.facts.secrets.iter().any(|secret| lies_in(&file.path, secret)) {
+        return Ok(());
+    }
+    Err(Diagnostic::new("script_unreadable", "the script is a secret that no command may read")
+        .file(&file.path)
+        .help("copy what is to be run to another place"))
 }
 
 /// A report of a judged command of which nothing else is known.
@@ -143,8 +157,23 @@ pub(super) fn plan(
         state: &of_state,
         timeout,
     };
-    let spec = resolve(&setting.chosen.profile, &setting.facts, &task);
-    Ok(jail::plan(&spec, &jail::probe(), &argv(command)?)?.for_state(&setting.state))
+    let mut spec = resolve(&setting.chosen.profile, &setting.facts, &task);
+    if let Command::Script(script) = command
+        && let Some(file) = &script.file
+    {
+        spec.script = Some((file.path.clone(), script.text.as_bytes().to_vec(), file.mode));
+    }
+    let mut plan = jail::plan(&spec, &jail::probe(), &argv(command, true)?)?;
+    if spec.script.is_some() {
+        let mut lesser = Some(&mut plan);
+        while let Some(plan) = lesser {
+            if plan.level != jail::Level::Full {
+                plan.argv = argv(command, false)?;
+            }
+            lesser = plan.fallback.as_deref_mut();
+        }
+    }
+    Ok(plan.for_state(&setting.state))
 }
 
 /// The state's own settings, read.
@@ -185,9 +214,26 @@ fn of_state(settings: &JailSettings) -> Result<StateJail, Diagnostic> {
 }
 
 /// What is executed inside.
-fn argv(command: &Command) -> Result<Vec<OsString>, Diagnostic> {
+fn argv(command: &Command, sealed: bool) -> Result<Vec<OsString>, Diagnostic> {
     match command {
         Command::Argv(argv) => Ok(argv.clone()),
+        Command::Script(script) => {
+            let mut argv = vec![bash()?];
+            argv.extend(script.options.iter().cloned());
+            match &script.file {
+                // Below the full level nothing can lie over a path: the text goes as an argument.
+                Some(file) if !sealed => {
+                    argv.extend(["-c".into(), script.text.clone(), file.name.clone()]);
+                }
+                Some(file) => argv.extend(["--".into(), file.name.clone()]),
+                None => argv.push("-s".into()),
+            }
+            if script.file.is_none() {
+                argv.push("--".into());
+            }
+            argv.extend(script.parameters.iter().cloned());
+            Ok(argv)
+        }
         Command::Line { text, options, parameters } => {
             let mut argv = vec![bash()?];
             argv.extend(options.iter().cloned());

@@ -36,6 +36,21 @@ pub fn directory_stream() -> Option<&'static str> {
     })
 }
 
+/// Puts these bytes on standard input, from their start: in memory, and sealed, so that nobody changes them.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_input(bytes: &[u8]) -> std::io::Result<()> {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use std::io::{Seek, Write};
+    let memory = memfd_create("script", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut file = std::fs::File::from(memory);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(rustix::stdio::dup2_stdin(&file)?)
+}
+
 /// The name of the first standard stream that was closed when the process began.
 pub fn closed_at_start() -> Option<&'static str> {
     let closed = CLOSED.load(Ordering::Relaxed);

@@ -132,6 +132,7 @@ impl Scene {
             secrets: vec![root.join("visible/secret")],
             protected: Vec::new(),
             files: Vec::new(),
+            script: None,
             env: BTreeMap::new(),
             limits: Limits { timeout: Some(std::time::Duration::from_secs(20)), ..Limits::default() },
             outputs: Vec::new(),

@@ -90,6 +90,7 @@ pub(super) fn proof(
             let plain = options.is_empty() && parameters.is_empty() && words == segment.raw;
             plain.then_some(words)?
         }
+        Command::Script(_) => return None,
     };
     let asked = asked(setting).iter().any(|asked| asked.command == command);
     let sound = asked

@@ -23,6 +23,13 @@ pub fn agent_command(command: &Command) -> Result<Option<Vec<String>>, Diagnosti
             mentions(text) && options.is_empty() && parameters.is_empty()
         }
         Command::Argv(argv) => argv.first().is_some_and(|program| mentions(program)),
+        // Some harnesses send their line through standard input.
+        Command::Script(script) => {
+            mentions(&script.text)
+                && script.file.is_none()
+                && script.options.is_empty()
+                && script.parameters.is_empty()
+        }
     };
     if !plain {
         return Ok(None);
