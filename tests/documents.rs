@@ -1,5 +1,5 @@
 //! The documents that are made from tables of the program, held against them. `SWBOX_BLESS=1 cargo test --test
-//! documents` writes them anew.
+//! documents -- --test-threads 1` writes them anew.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
@@ -121,14 +121,6 @@ fn capital(text: &str) -> String {
 }
 
 #[test]
-fn the_example_of_the_document_is_sound() {
-    let text = fs::read_to_string(root().join("docs/workflows.md")).unwrap();
-    let example = text.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let loaded = swbox::workflow::load(example.as_bytes()).unwrap_or_else(|all| panic!("{all:#?}"));
-    assert_eq!((loaded.advice, loaded.violations), (vec![], vec![]));
-}
-
-#[test]
 fn the_schema_is_committed() {
     let path = root().join("docs/workflow.schema.json");
     let wanted = swbox::workflow::schema::text();
@@ -140,4 +132,38 @@ fn the_schema_is_committed() {
         text == wanted,
         "docs/workflow.schema.json differs: run SWBOX_BLESS=1 cargo test --test documents"
     );
+}
+
+#[test]
+fn refusals_and_observed_fields_are_documented() {
+    let mut table = String::from("| code | means | way on |\n|---|---|---|\n");
+    for row in swbox::engine::refusal::TABLE {
+        writeln!(table, "| `{}` | {} | {} |", row.name, row.meaning, row.remedy).unwrap();
+    }
+    generated("workflows.md", "refusals", &table);
+    let mut table = String::from("| `observed.` | is |\n|---|---|\n");
+    for (name, about) in swbox::workflow::model::OBSERVED {
+        writeln!(table, "| `{name}` | {about} |").unwrap();
+    }
+    generated("workflows.md", "observed", &table);
+}
+
+/// The text between fences of a language.
+fn fenced<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
+    let fence = format!("```{language}\n");
+    let parts = text.split(fence.as_str()).skip(1);
+    parts.map(|part| part.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_workflows_of_the_tutorial_load() {
+    let text = fs::read_to_string(root().join("docs/workflows.md")).unwrap();
+    let whole: Vec<_> =
+        fenced(&text, "json").into_iter().filter(|part| part.trim_start().starts_with('{')).collect();
+    assert!(whole.len() >= 2);
+    for part in whole {
+        let loaded = swbox::workflow::load(part.as_bytes()).unwrap_or_else(|all| panic!("{part}\n{all:#?}"));
+        assert_eq!(loaded.violations, vec![], "{part}");
+        assert_eq!(loaded.advice, vec![], "{part}");
+    }
 }
