@@ -472,6 +472,11 @@ fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
     let rest = text.get(at + 1..end).unwrap_or(&[]);
     let near = rest.get(..FAR.min(rest.len())).unwrap_or(rest);
     let Some(close) = bracket_end(near) else {
+        if rest.iter().any(|byte| matches!(byte, b'$' | b'`')) {
+            // a value may close it
+            builder.unknown(true);
+            return end;
+        }
         if near.len() < rest.len() {
             builder.glob(b"[");
         } else {
@@ -481,8 +486,9 @@ fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
     };
     let inside = rest.get(..close).unwrap_or(&[]);
     if inside.iter().any(|byte| is_special(*byte) && *byte != b'[') {
-        builder.glob(b"[");
-        return at + 1;
+        // what is quoted or expanded in a bracket is part of one pattern: `[a$-c]` and `[^]\a]` are names of files
+        builder.unknown(true);
+        return end;
     }
     builder.glob(text.get(at..at + close + 2).unwrap_or(&[]));
     at + close + 2

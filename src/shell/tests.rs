@@ -329,6 +329,21 @@ fn redirects(source: &str) -> Vec<(RedirectOp, Option<String>, Option<String>)> 
 }
 
 #[test]
+fn a_bracket_with_quotes_or_expansions_is_one_pattern() {
+    let value = |source: &str| parse(source).segments[0].argv[1].value.clone();
+    for source in ["P [a$-c]", "P x[^]\\a]", "P [\"a\"]", "P [a$x", "P [`Q`]"] {
+        let uncertain = match value(source) {
+            Value::Unknown { splits } => splits,
+            Value::Partial(pieces) => pieces.contains(&Piece::Unknown { splits: true }),
+            Value::Literal(_) => false,
+        };
+        assert!(uncertain, "{source}: {:?}", value(source));
+    }
+    assert_eq!(value("P [a'b'"), Value::Literal("[ab".to_owned()));
+    assert_eq!(value("P [a-c]"), Value::Partial(vec![Piece::Glob("[a-c]".to_owned())]));
+}
+
+#[test]
 fn redirects_are_exact() {
     use RedirectOp::{
         Append, BothAppend, BothWrite, Clobber, DupIn, DupOut, HereString, Heredoc, Read, ReadWrite, Write,
