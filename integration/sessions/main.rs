@@ -7,6 +7,7 @@ mod project;
 
 mod approvals;
 mod beside;
+mod carried;
 mod finding;
 mod interrupts;
 mod kit;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::egress;
+use super::farewell;
 use super::git::{self, Findings, Layout};
 use super::init::{self, Inside};
 use super::namespace;
@@ -102,7 +103,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let mut layout = git::survey(plan);
     layout.sockets = sockets::live(plan);
-    let (inlet, outlet) = match layout.originals.is_empty() && plan.outputs.is_none() {
+    let (inlet, outlet) = match layout.originals.is_empty() && plan.outputs.is_none() && !plan.farewell {
         true => Ok((None, None)),
         false => UnixStream::pair().map(|(inlet, outlet)| (Some(inlet), Some(outlet))),
     }
@@ -172,6 +173,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     };
     let mut outcome = outcome(plan, ended, findings, begun)?;
     outcome.config = config;
+    outcome.farewell = left.as_ref().filter(|_| plan.farewell).and_then(farewell::read);
     let sound = outcome.quarantined.is_empty() && outcome.exit == Exit::Code(0);
     if let (Some(outputs), Some(left), Some(target), true) = (&plan.outputs, &left, &target, sound) {
         outcome.outputs = Some(outputs::keep(outputs, left, target, plan.limits.scratch));
@@ -250,6 +252,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         planted: findings.planted,
         config: Vec::new(),
         outputs: None,
+        farewell: None,
         limit: None,
         interrupted: ended.interrupted,
     };

@@ -5,6 +5,7 @@
 pub mod act;
 pub mod doctor;
 mod egress;
+mod farewell;
 mod git;
 mod init;
 pub mod landlock;
@@ -32,6 +33,7 @@ mod spread;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream, set_input};
+pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
 pub use launch::launch;
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};

@@ -117,6 +117,8 @@ pub struct Outcome {
     pub config: Vec<super::git::ConfigChange>,
     /// What was kept of the throw-away layer; absent where nothing is declared or the command did not end with 0.
     pub outputs: Option<super::outputs::Kept>,
+    /// What the shell ended with, where it was asked and said it.
+    pub farewell: Option<super::farewell::Farewell>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
     /// The terminal interrupted swbox together with the command (Ctrl-C).

@@ -241,6 +241,8 @@ pub struct JailPlan {
     pub outputs: Option<super::outputs::Outputs>,
     /// Where it is noted which repositories the workspace has, so that the next launch holds them without a walk.
     pub repositories: Option<PathBuf>,
+    /// Whether the command is a bash that is asked for the directory and environment that it ends with.
+    pub farewell: bool,
     /// Each protection and how it will be achieved.
     pub protections: Vec<(Protection, Achieved)>,
     /// The protections that must be had; the rest is given up where the host cannot give it.

@@ -161,6 +161,7 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
         outputs: (view == View::ThrowAway && !spec.outputs.is_empty())
             .then(|| Outputs { paths: spec.outputs.clone(), never: spec.protected.clone() }),
         repositories: spec.repositories.clone().filter(|_| view == View::Writable),
+        farewell: false,
         protections: judgement.achievements,
         strict: protection::strict(spec),
         degraded: judgement.degraded,

@@ -62,8 +62,9 @@ impl Setting {
     }
 
     /// The law of a session, as it stands.
-    fn of_session(facts: HostFacts, place: Place, bound: Bound) -> Result<Self, Diagnostic> {
+    fn of_session(facts: HostFacts, mut place: Place, bound: Bound) -> Result<Self, Diagnostic> {
         let (workflow, state, chosen) = bound.law()?;
+        bound.start_in(&mut place);
         Ok(Self { facts, place, workflow, state, chosen, bound: Some(bound) })
     }
 

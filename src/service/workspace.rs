@@ -14,6 +14,8 @@ pub(super) struct Place {
     pub(super) workspace: PathBuf,
     /// Where the command starts.
     pub(super) cwd: PathBuf,
+    /// Where the caller is, as far as that lies in the workspace.
+    pub(super) caller: PathBuf,
     /// What a person should know of the choice.
     pub(super) notice: Option<String>,
 }
@@ -31,7 +33,7 @@ pub(super) fn find(chosen: Option<&Path>, facts: &HostFacts, allow_home: bool) -
         })?;
         let workspace = around(&here, facts);
         check_workspace(&workspace, facts, allow_home)?;
-        return Ok(Place { workspace, cwd: here, notice: None });
+        return Ok(Place { workspace, caller: here.clone(), cwd: here, notice: None });
     };
     let workspace = fs::canonicalize(chosen).map_err(|error| {
         Diagnostic::new(
@@ -49,14 +51,15 @@ pub(super) fn find(chosen: Option<&Path>, facts: &HostFacts, allow_home: bool) -
     }
     check_workspace(&workspace, facts, allow_home)?;
     Ok(match here {
-        Ok(cwd) if cwd.starts_with(&workspace) => Place { workspace, cwd, notice: None },
-        Ok(_) => Place { cwd: workspace.clone(), workspace, notice: None },
+        Ok(cwd) if cwd.starts_with(&workspace) => Place { workspace, caller: cwd.clone(), cwd, notice: None },
+        Ok(_) => Place { cwd: workspace.clone(), caller: workspace.clone(), workspace, notice: None },
         Err(error) => Place {
             notice: Some(format!(
                 "the current directory is gone ({error}); the command starts in {}",
                 workspace.display()
             )),
             cwd: workspace.clone(),
+            caller: workspace.clone(),
             workspace,
         },
     })

@@ -18,7 +18,7 @@ use crate::shell::Trust;
 use crate::workflow::model::{Conditions, Evidence, Transition};
 
 /// Variables by which a tool can be told to do something else than its arguments say.
-const STEERING: &[&str] = &[
+pub(super) const STEERING: &[&str] = &[
     "BASH_ENV",
     "CARGO_BUILD_RUSTC",
     "CARGO_BUILD_RUSTC_WRAPPER",
@@ -68,16 +68,8 @@ pub(super) fn is_asked(setting: &Setting) -> bool {
     !asked(setting).is_empty()
 }
 
-/// What an ordinary run proves: the program's own status, where the line is one plain command, started at the
-/// workspace's root, with nothing that steers it, in a jail in which it could not have changed itself.
-pub(super) fn proof(
-    setting: &Setting,
-    run: &Run,
-    judgement: &Judgement,
-    rights: &Rights,
-    plan: &JailPlan,
-    outcome: &Outcome,
-) -> Option<Proof> {
+/// The command, where it is exactly one that an edge of the state asks to see.
+pub(super) fn asked_for(setting: &Setting, run: &Run, judgement: &Judgement) -> Option<Vec<String>> {
     let reading = &judgement.classification;
     let [segment] = &reading.segments[..] else { return None };
     let command = match &run.command {
@@ -93,10 +85,21 @@ pub(super) fn proof(
         Command::Script(_) => return None,
     };
     let asked = asked(setting).iter().any(|asked| asked.command == command);
-    let sound = asked
-        && reading.trust == Trust::Trusted
-        && segment.raw == segment.argv
-        && setting.place.cwd == setting.place.workspace
+    (asked && reading.trust == Trust::Trusted && segment.raw == segment.argv).then_some(command)
+}
+
+/// What an ordinary run proves: the program's own status, where the line is one plain command, started at the
+/// workspace's root, with nothing that steers it, in a jail in which it could not have changed itself.
+pub(super) fn proof(
+    setting: &Setting,
+    run: &Run,
+    judgement: &Judgement,
+    rights: &Rights,
+    plan: &JailPlan,
+    outcome: &Outcome,
+) -> Option<Proof> {
+    let command = asked_for(setting, run, judgement)?;
+    let sound = setting.place.cwd == setting.place.workspace
         && rights.workspace < WorkspaceRight::Write
         && !steered(plan);
     let Exit::Code(exit_code) = outcome.exit else { return None };

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::carry::{self, Carried};
 use super::evidence;
 use super::find::{Bound, unknown};
 use super::life;
@@ -17,7 +18,7 @@ use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
 use crate::jail::{self, Exit, JailPlan, Outcome};
-use crate::policy::{Decision, Rights, WorkspaceRight};
+use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
 use crate::service::report::{Judgement, Report};
 use crate::service::request::Run;
@@ -86,7 +87,10 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         };
         drop(policy);
         let plan = match &rights {
-            Some(rights) => Some(plain::ready(&mut setting, run, &report.judgement, rights)?),
+            Some(rights) => {
+                let plan = plain::ready(&mut setting, run, &report.judgement, rights)?;
+                Some(in_session(&setting, run, &report.judgement, rights, plan))
+            }
             None => None,
         };
         if run.dry_run {
@@ -116,6 +120,25 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         format!("the session moved {ROUNDS} times while the command was judged"),
     )
     .help("repeat it"))
+}
+
+/// The plan with what the session carries from command to command.
+fn in_session(
+    setting: &Setting,
+    run: &Run,
+    judgement: &Judgement,
+    rights: &Rights,
+    mut plan: JailPlan,
+) -> JailPlan {
+    let Some(bound) = &setting.bound else { return plan };
+    if carry::may_change(&run.command, &judgement.classification) {
+        plan = plan.with_farewell();
+    }
+    let executes = bound.workflow.law(&bound.session).is_some_and(StateLaw::executes);
+    if !rights.git_write && evidence::asked_for(setting, run, judgement).is_none() {
+        Kept::of(&bound.row).carried.give(&mut plan, setting.state(), executes);
+    }
+    plan
 }
 
 /// The values in the environment that must not be written down.
@@ -271,8 +294,13 @@ fn run_started(
         touched: touched.files.unwrap_or_default(),
         ..SessionShown::default()
     };
+    let farewell = launched.as_ref().ok().and_then(|outcome| outcome.farewell.as_ref());
+    let carry = |carried: &mut Carried| match farewell {
+        Some(farewell) => carried.take(farewell, &plan.env, &workspace, &setting.place.caller),
+        None => Vec::new(),
+    };
     let written = match setting.bound.as_mut() {
-        Some(bound) => end(bound, &ticket, ended, rights, &report, secrets),
+        Some(bound) => end(bound, &ticket, ended, rights, &report, secrets, carry),
         None => Err(unknown("")),
     };
     match written {
@@ -306,6 +334,7 @@ fn end(
     rights: &Rights,
     report: &Report,
     secrets: &[String],
+    carry: impl FnOnce(&mut Carried) -> Vec<String>,
 ) -> Result<(SessionRow, Vec<String>), Diagnostic> {
     let id = clock::id("x")?;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
@@ -317,7 +346,14 @@ fn end(
     if writes(rights) {
         desk.tell_others(&row, &paths)?;
     }
-    let notices = texts(&desk);
+    let mut kept = Kept::of(&row);
+    let mut notices = texts(&desk);
+    let before = kept.carried.clone();
+    notices.extend(carry(&mut kept.carried));
+    if kept.carried != before {
+        row.place = kept.to_json();
+        desk.write.update(&row)?;
+    }
     desk.write.commit()?;
     Ok((row, notices))
 }

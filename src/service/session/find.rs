@@ -17,6 +17,7 @@ use crate::profile::HostFacts;
 use crate::service::host::variable;
 use crate::service::own_files::state_directory;
 use crate::service::request::Law;
+use crate::service::workspace::Place;
 use crate::service::{clock, harnesses, profiles, workflows};
 use crate::store::{Durability, SessionRow, Sqlite, Store, was_bound};
 
@@ -51,6 +52,13 @@ impl Bound {
         let own = own.ok_or_else(|| law::damaged("the session is in a state that its workflow lacks"))?;
         let chosen = law::profiles(&|kind| self.store.pins(&self.row.id, kind), own.jail.profile.as_deref())?;
         Ok((workflow, state, chosen))
+    }
+
+    /// Where a command starts: where the last one ended, unless the caller has moved since.
+    pub(in crate::service) fn start_in(&self, place: &mut Place) {
+        if let Some(directory) = Kept::of(&self.row).carried.start(&self.row.workspace, &place.cwd) {
+            place.cwd = directory;
+        }
     }
 
     /// The session as it stands now.

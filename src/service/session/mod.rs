@@ -5,6 +5,7 @@
 //! approval or a force came through a person's terminal; what reaches it as a transition is an agent's word.
 
 mod agent;
+mod carry;
 mod evidence;
 mod exec;
 mod find;

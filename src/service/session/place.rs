@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::carry::Carried;
 use crate::store::SessionRow;
 
 /// As it is kept with the session.
@@ -16,6 +17,8 @@ pub(super) struct Place {
     position: u64,
     /// How often a person has reloaded the law.
     pub(super) law: u64,
+    /// What goes from one command to the next.
+    pub(super) carried: Carried,
 }
 
 impl Place {
