@@ -53,8 +53,29 @@ fn resources() -> Verdict {
     let done = jail(|limits| limits.open_files = Some(20))
         .sh("ulimit -n; python3 -c 'f = [open(\"/dev/null\") for i in range(40)]'");
     check!(done.out == "20\n" && done.err.contains("Too many open files"), "{}", done.all());
+    check!(
+        done.outcome.limit == Some(LimitHit::OpenFiles) && done.outcome.limit_inferred,
+        "{:?}",
+        done.outcome
+    );
     let done = jail(|limits| limits.memory = Some(64 << 20)).sh("python3 -c 'b = bytearray(256 << 20)'");
     check!(done.err.contains("MemoryError"), "{}", done.all());
+    check!(done.outcome.limit == Some(LimitHit::Memory) && done.outcome.limit_inferred, "{:?}", done.outcome);
+    // A program that does not mind the signal is told by an error.
+    let done = jail(|limits| limits.file_size = Some(1 << 20))
+        .sh("python3 -c 'open(\"big\", \"wb\").write(bytes(4 << 20))'");
+    check!(done.outcome.limit == Some(LimitHit::FileSize), "{:?} {}", done.outcome, done.all());
+    // The twin: a command that says the same and has no such limit.
+    let done = jail(|_| {}).sh("echo MemoryError >&2; exit 1");
+    check!(done.outcome.limit.is_none(), "{:?}", done.outcome);
+    let mut brief = jail(|_| {});
+    brief.keep = 1000;
+    let done = brief.sh("head -c 5000 /dev/zero; exit 3");
+    check!(
+        done.outcome.limit == Some(LimitHit::Output) && !done.outcome.limit_inferred,
+        "{:?}",
+        done.outcome
+    );
     let done = jail(|_| {}).sh("ulimit -c; ulimit -v; ulimit -Hc");
     check!(done.out == "0\nunlimited\n0\n", "{}", done.all());
     Verdict::Passed
@@ -68,7 +89,9 @@ try:
     while made < 2000:
         if os.fork() == 0: time.sleep(30)
         made += 1
-except OSError: print('bounded', made < 600)
+except OSError:
+    print('bounded', made < 600)
+    raise
 else: print('not bounded')";
     let jail = Jail::write(&place.workspace()).with(|spec| spec.limits.processes = Some(310));
     let done = jail.launch(&["python3", "-c", fork]).unwrap();
@@ -77,6 +100,11 @@ else: print('not bounded')";
         return Verdict::Skipped("user 0 is bounded from Linux 6.14".to_owned());
     }
     check!(done.out.starts_with("bounded True"), "{}", done.all());
+    check!(
+        done.outcome.limit == Some(LimitHit::Processes) && done.outcome.limit_inferred,
+        "{:?}",
+        done.outcome
+    );
     let host: u64 = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap().trim().parse().unwrap();
     check!(host > 310, "the host's own bound was changed to {host}");
     Verdict::Passed

@@ -18,6 +18,7 @@ use super::egress;
 use super::farewell;
 use super::git::{self, Findings, Layout};
 use super::init::{self, Inside};
+use super::limits;
 use super::namespace;
 use super::orphans;
 use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
@@ -254,6 +255,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
         outputs: None,
         farewell: None,
         limit: None,
+        limit_inferred: false,
         interrupted: ended.interrupted,
     };
     for (protection, reason) in ended.degraded {
@@ -285,6 +287,14 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
                 format!("the jail's first process ended without a report (wait status {:#x})", ended.status),
             )));
         }
+    }
+    if outcome.limit.is_none()
+        && let Some((out, err)) = &outcome.output
+    {
+        let said = limits::said(&plan.limits, &outcome.exit, err);
+        outcome.limit_inferred = said.is_some();
+        let cut = out.dropped() > 0 || err.dropped() > 0;
+        outcome.limit = said.or(cut.then_some(LimitHit::Output));
     }
     Ok(outcome)
 }

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::outcome::{Captured, Exit, LimitHit};
 use crate::profile::Limits;
 
 /// Sets the limits on the calling process; what it starts inherits them. A limit above the hard one that swbox itself
@@ -62,9 +63,66 @@ pub(super) fn full(scratch: &OwnedFd) -> bool {
     rustix::fs::fstatvfs(scratch).is_ok_and(|space| space.f_blocks > 0 && space.f_bfree == 0)
 }
 
+/// What programs and the C library say when they meet a limit that the kernel reports to nobody but them.
+const WORDS: &[(&str, LimitHit)] = &[
+    ("Too many open files", LimitHit::OpenFiles),
+    ("EMFILE", LimitHit::OpenFiles),
+    ("Resource temporarily unavailable", LimitHit::Processes),
+    ("Cannot fork", LimitHit::Processes),
+    ("can't fork", LimitHit::Processes),
+    ("can't start new thread", LimitHit::Processes),
+    ("unable to create native thread", LimitHit::Processes),
+    ("Cannot allocate memory", LimitHit::Memory),
+    ("MemoryError", LimitHit::Memory),
+    ("bad_alloc", LimitHit::Memory),
+    ("out of memory", LimitHit::Memory),
+    ("memory exhausted", LimitHit::Memory),
+    ("memory allocation of", LimitHit::Memory),
+    ("File too large", LimitHit::FileSize),
+    ("No space left on device", LimitHit::Scratch),
+];
+
+/// The limit that a failed command names in what it wrote to standard error; only one that is set.
+pub(super) fn said(limits: &Limits, exit: &Exit, err: &Captured) -> Option<LimitHit> {
+    if matches!(exit, Exit::Code(0) | Exit::NotStarted { .. }) {
+        return None;
+    }
+    let text = [err.head.as_slice(), err.tail.as_slice()].concat();
+    let text = String::from_utf8_lossy(&text);
+    let set = |limit| match limit {
+        LimitHit::OpenFiles => limits.open_files.is_some(),
+        LimitHit::Processes => limits.processes.is_some(),
+        LimitHit::Memory => limits.memory.is_some(),
+        LimitHit::FileSize => limits.file_size.is_some(),
+        LimitHit::Scratch => limits.scratch.is_some(),
+        LimitHit::Timeout | LimitHit::Cpu | LimitHit::Output => false,
+    };
+    WORDS.iter().find(|(words, limit)| set(*limit) && text.contains(words)).map(|(_, limit)| *limit)
+}
+
 fn set(resource: Resource, limit: Option<u64>, slack: u64) -> io::Result<()> {
     let Some(limit) = limit else { return Ok(()) };
     let hard = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let new = Rlimit { current: Some(limit.min(hard)), maximum: Some(limit.saturating_add(slack).min(hard)) };
     Ok(setrlimit(resource, new)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_inferred_only_where_it_is_set_and_the_command_failed() {
+        let err = |text: &str| Captured { head: text.into(), tail: Vec::new(), total: text.len() as u64 };
+        let limits = Limits { open_files: Some(20), processes: Some(9), ..Limits::default() };
+        let fork = err("bash: fork: retry: Resource temporarily unavailable");
+        assert_eq!(said(&limits, &Exit::Code(1), &fork), Some(LimitHit::Processes));
+        assert_eq!(said(&limits, &Exit::Code(0), &fork), None);
+        assert_eq!(said(&Limits::default(), &Exit::Code(1), &fork), None);
+        assert_eq!(said(&limits, &Exit::Code(1), &err("MemoryError")), None);
+        assert_eq!(
+            said(&limits, &Exit::Signal(6), &err("x: Too many open files")),
+            Some(LimitHit::OpenFiles)
+        );
+    }
 }

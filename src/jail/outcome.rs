@@ -54,6 +54,14 @@ pub enum LimitHit {
     Cpu,
     /// The largest file (`file_size`): SIGXFSZ.
     FileSize,
+    /// Open files of one process (`open_files`).
+    OpenFiles,
+    /// The data of one process (`memory`).
+    Memory,
+    /// Processes and threads (`processes`).
+    Processes,
+    /// The kept bytes of a stream (`output`): the middle was cut.
+    Output,
     /// The size of the throw-away layer and the private directories (`scratch`): it was full at the end.
     Scratch,
 }
@@ -65,6 +73,10 @@ impl LimitHit {
             Self::Timeout => "timeout",
             Self::Cpu => "cpu",
             Self::FileSize => "file_size",
+            Self::OpenFiles => "open_files",
+            Self::Memory => "memory",
+            Self::Processes => "processes",
+            Self::Output => "output",
             Self::Scratch => "scratch",
         }
     }
@@ -121,6 +133,8 @@ pub struct Outcome {
     pub farewell: Option<super::farewell::Farewell>,
     /// The limit that the command ran into, where that can be known.
     pub limit: Option<LimitHit>,
+    /// Whether the limit is inferred from what the command said, since the kernel tells nobody else.
+    pub limit_inferred: bool,
     /// The terminal interrupted swbox together with the command (Ctrl-C).
     pub interrupted: bool,
 }

@@ -309,6 +309,7 @@ fn jail(outcome: &Outcome) -> Value {
             })
         }),
         "limit": outcome.limit.map(crate::jail::LimitHit::name),
+        "limit_inferred": outcome.limit_inferred,
     })
 }
 
