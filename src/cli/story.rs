@@ -131,7 +131,7 @@ fn fact(fact: &Fact, paint: Paint) -> Option<String> {
             let commands: Vec<String> = commands.iter().map(|words| words.join(" ")).collect();
             format!("asked to be shown: {}", excerpt(&commands.join("; "), LONGEST))
         }
-        Fact::Proven(proof) => {
+        Fact::Proven { proof } => {
             format!("seen: `{}` ended with {}", excerpt(&proof.command.join(" "), LONGEST), proof.exit_code)
         }
         Fact::Queued { interrupt, files } => {

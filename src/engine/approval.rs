@@ -9,7 +9,7 @@ use super::event::{Answer, ApprovalScope, Call, Command};
 use super::refusal::{Refusal, RefusalCode};
 use super::session::{Grant, ParkedCommand, Pending, Wait};
 use super::step::Run;
-use super::{APPROVED_FOR, PARKED_FOR, evidence};
+use super::{APPROVED_FOR, MAX_PARKED, PARKED_FOR, evidence};
 
 impl Run<'_> {
     pub(super) fn approve(&mut self, answer: &Answer) -> Reply {
@@ -142,6 +142,10 @@ impl Run<'_> {
         let same = |one: &&ParkedCommand| one.command.key == command.key && one.state == state;
         if let Some(present) = self.session.parked.iter().find(same) {
             return refusal.approval(&present.id);
+        }
+        if self.session.parked.len() >= MAX_PARKED {
+            let message = format!("{MAX_PARKED} commands wait for a person already");
+            return Refusal::new(RefusalCode::NeedsApproval, message);
         }
         let until = at.saturating_add(PARKED_FOR);
         self.effects.push(Effect::Park(Box::new(ParkedShown {

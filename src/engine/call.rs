@@ -29,6 +29,11 @@ pub fn decide(workflow: &Workflow, session: &Session, tool: &str) -> Decision {
     law.decide(tool)
 }
 
+/// `max_files_per_state`, as far as files are remembered: where more could not be told apart, none more is let go.
+fn most_files(state: &State) -> Option<usize> {
+    state.max_files_per_state.map(|most| (most as usize).min(MAX_FILES - 1))
+}
+
 /// Whether a tool neither acts nor counts: a state query, a harness's own lists.
 fn is_bookkeeping(tool: &str) -> bool {
     match meaning(tool) {
@@ -160,8 +165,8 @@ impl Run<'_> {
                 let message = format!("the edit changes {lines} lines; this state allows {most}");
                 return Some(Refusal::new(RefusalCode::EditTooLarge, message));
             }
-            if let Some(most) = state.max_files_per_state
-                && files.len() >= most as usize
+            if let Some(most) = most_files(state)
+                && files.len() >= most
                 && !files.contains(path)
             {
                 let message = format!("{} of {most} files are changed in this state", files.len());
@@ -169,7 +174,7 @@ impl Run<'_> {
             }
             return None;
         }
-        let most = state.max_files_per_state.filter(|most| files.len() > *most as usize && call.writes)?;
+        let most = most_files(state).filter(|most| files.len() > *most && call.writes)?;
         let message = format!("{} files are changed in this state, which allows {most}", files.len());
         Some(Refusal::new(RefusalCode::FileLimit, message))
     }
@@ -189,7 +194,7 @@ impl Run<'_> {
         // A run proves something only where its beginning is known, and its own end was seen.
         if let (Some(proof), Some(position), false) = (&ended.proof, started, ended.lost) {
             let proof = Proof { position, ..proof.clone() };
-            self.record(Fact::Proven(proof.clone()));
+            self.record(Fact::Proven { proof: proof.clone() });
             if proof.tests.is_some() {
                 self.session.seen.tests = proof.tests;
             }
@@ -257,7 +262,7 @@ impl Run<'_> {
         let files = kept.iter().take(MAX_FILES).cloned().collect();
         self.record(Fact::Wrote { call: call.map(str::to_owned), files });
         if let Ok((_, state)) = self.here()
-            && let Some(most) = state.max_files_per_state.map(|most| most as usize)
+            && let Some(most) = most_files(state)
         {
             let now = self.session.current.visit.files.len();
             if before <= most && now > most {

@@ -292,7 +292,10 @@ pub enum Fact {
         commands: Vec<Vec<String>>,
     },
     /// What a run showed.
-    Proven(Proof),
+    Proven {
+        /// The run.
+        proof: Proof,
+    },
     /// An interrupt waits for its turn.
     Queued {
         /// Its name.

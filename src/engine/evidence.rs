@@ -72,7 +72,7 @@ impl Run<'_> {
         self.session.pending = None;
         for proof in &results.proofs {
             let proof = Proof { position: pending.position, ..proof.clone() };
-            self.record(Fact::Proven(proof.clone()));
+            self.record(Fact::Proven { proof: proof.clone() });
             if proof.tests.is_some() {
                 self.session.seen.tests = proof.tests;
             }

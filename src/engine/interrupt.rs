@@ -5,11 +5,11 @@
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
-use super::MAX_INTERRUPTS;
 use super::change::Move;
 use super::effect::{Fact, NoticeCode, Reply};
 use super::session::{Cause, Destination, Frame, Queued};
 use super::step::Run;
+use super::{MAX_FIRING, MAX_INTERRUPTS};
 use crate::workflow::model::Interrupt;
 
 /// The files among `paths` that fire an interrupt.
@@ -28,7 +28,7 @@ fn matching(interrupt: &Interrupt, paths: &[&str]) -> Vec<String> {
         // A pattern without a directory is about names, wherever they are.
         globs.iter().any(|(glob, whole)| glob.is_match(if *whole { **path } else { name }))
     };
-    paths.iter().filter(fires).map(|path| (*path).to_owned()).collect()
+    paths.iter().filter(fires).take(MAX_FIRING).map(|path| (*path).to_owned()).collect()
 }
 
 /// Whether the frame is where the interrupt leads, or handles it.
@@ -56,7 +56,8 @@ impl Run<'_> {
                 match frame.queue.iter_mut().find(|present| present.interrupt == *name) {
                     Some(present) => {
                         let new = files.into_iter().filter(|file| !present.files.contains(file));
-                        let new: Vec<String> = new.collect();
+                        let room = MAX_FIRING.saturating_sub(present.files.len());
+                        let new: Vec<String> = new.take(room).collect();
                         present.files.extend(new);
                     }
                     None => {

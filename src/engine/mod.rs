@@ -54,6 +54,10 @@ pub const MAX_CLAIM: usize = 64 << 10;
 pub const MAX_CONTEXT: usize = 1 << 20;
 /// Files whose names are kept, in one visit and since the last approval.
 pub const MAX_FILES: usize = 4096;
+/// Files whose names an interrupt carries.
+pub const MAX_FIRING: usize = 1024;
+/// Commands that may wait for a person at a time.
+pub const MAX_PARKED: usize = 64;
 /// Runs that may serve as evidence and are kept.
 pub const MAX_PROOFS: usize = 64;
 /// Milliseconds for which a parked request can be answered.

@@ -53,6 +53,13 @@ impl Walk {
         let event = Event { at: self.at, id: format!("e{}", self.events.len() + 1), what };
         self.last = step(&self.workflow, self.session.clone(), &event);
         self.session = self.last.session.clone();
+        for record in &self.last.records {
+            round_trip(record);
+        }
+        for effect in &self.last.effects {
+            round_trip(effect);
+        }
+        round_trip(&self.last.reply);
         self.events.push(event);
         self.last.reply.clone()
     }
@@ -118,6 +125,15 @@ impl Walk {
         let text = serde_json::to_string(&self.session).unwrap();
         assert_eq!(serde_json::from_str::<Session>(&text).unwrap(), self.session);
     }
+}
+
+/// What is written is read again as the same.
+fn round_trip<T>(value: &T)
+where
+    T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let text = serde_json::to_string(value).unwrap();
+    assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), value, "{text}");
 }
 
 fn tool(call: &str, tool: &str) -> Call {
