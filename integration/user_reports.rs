@@ -1,0 +1,205 @@
+//! What users of other sandboxes reported, as kinds: each test is named for one. What stands elsewhere: terminals and
+//! job control in `jail/terminal.rs`, hosts without namespaces in `hosts.rs`, nesting in `jail/levels.rs`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod project;
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+
+use project::{Project, has, ran};
+
+/// States of `bugfix` in which commands run.
+const STATES: [&str; 4] = ["planning", "implementing", "testing", "committing"];
+
+/// `.git` is a file in a linked worktree: nothing started, or the index could not be locked.
+#[test]
+fn a_linked_worktree_is_read_in_each_state_and_committed_to() {
+    let project = Project::new();
+    let linked = project.outside().join("linked");
+    project.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "linked"]);
+    let run = |state: &str, line: &str| {
+        ran(project.command(&["exec", "--state", state, "-c", line]).current_dir(&linked).output().unwrap())
+    };
+    for state in STATES {
+        let seen = run(state, "git status --short --branch");
+        assert_eq!((seen.code, seen.stdout.as_str()), (0, "## linked\n"), "{state}: {seen:?}");
+    }
+    fs::write(linked.join("new"), "x\n").unwrap();
+    let done = run("committing", "git add new && git commit -qm linked");
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(project.git(&["log", "-1", "--format=%s", "linked"]), "linked\n");
+}
+
+/// Mount points and placeholders (`HEAD`, `config`, `.bash_profile` …) stayed in the project and in HOME.
+#[test]
+fn no_placeholder_stays_in_the_project_or_in_home() {
+    let project = Project::new();
+    let (tree, around) = (project.tree(), project.surroundings());
+    for state in STATES {
+        let line = if state == "testing" { "sh -c 'ls -a ~ > /tmp/x'" } else { "git status --short" };
+        let done = project.line(state, line);
+        assert_eq!(done.code, 0, "{state}: {done:?}");
+    }
+    assert_eq!(project.tree(), tree);
+    // swbox's own notes and caches are not in the way of anybody's log-in.
+    let own = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "swbox");
+    let names = |list: Vec<(PathBuf, String)>| {
+        let kept = list.into_iter().map(|(path, _)| path).filter(|path| !own(path));
+        kept.filter(|path| !path.is_dir()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(project.surroundings()), names(around));
+}
+
+/// `TMPDIR` named a directory that did not exist inside, or one that was read-only.
+#[test]
+fn tmpdir_is_there_and_writable_whatever_the_caller_has_set() {
+    let project = Project::new();
+    let below = project.outside().join("tmp");
+    for tmpdir in ["/tmp", "/tmp/not/there", "relative", "/usr", below.to_str().unwrap(), ""] {
+        for state in ["implementing", "testing"] {
+            let mut command = project.command(&["exec", "--state", state, "--", "mktemp"]);
+            let made = ran(command.env("TMPDIR", tmpdir).output().unwrap());
+            assert_eq!(made.code, 0, "TMPDIR={tmpdir} {state}: {made:?}");
+        }
+    }
+    assert!(!below.exists());
+}
+
+/// A here-document needs a temporary file in some shells, and could not have one.
+#[test]
+fn here_documents_work_in_every_shell() {
+    let project = Project::new();
+    for shell in ["bash", "dash", "zsh", "ksh"] {
+        if !has("here_documents_work_in_every_shell", shell) {
+            continue;
+        }
+        let long = "x".repeat(100_000);
+        let script = format!("cat <<E | wc -c\n{long}\nE\n");
+        fs::write(project.path().join("script"), script).unwrap();
+        let done = project.swbox(&["exec", "--state", "testing", "--", shell, "script"]);
+        assert_eq!((done.code, done.stdout.trim()), (0, "100001"), "{shell}: {done:?}");
+    }
+}
+
+/// A rule with a pattern was shown and not enforced; `..` in a rule moved what the command saw.
+#[test]
+fn a_rule_that_cannot_be_enforced_is_refused() {
+    let project = Project::new();
+    for (file, text) in [
+        ("pattern.toml", "[workspace]\nprotected = [\"src/*/generated\"]\n"),
+        ("parent.toml", "[workspace]\nprotected = [\"..\"]\n"),
+        ("output.toml", "[workspace]\noutputs = [\"../elsewhere\"]\n"),
+        ("secret.toml", "[secrets]\npaths = [\"..\"]\n"),
+        ("unknown.toml", "[workspace]\nprotect = [\"src\"]\n"),
+    ] {
+        let path = project.outside().join(file);
+        fs::write(&path, text).unwrap();
+        let done =
+            project.swbox(&["exec", "--profile", path.to_str().unwrap(), "--state", "planning", "-c", "pwd"]);
+        assert_eq!(done.code, 125, "{file}: {done:?}");
+        assert!(done.stderr.contains(file) || done.stderr.contains("help"), "{file}: {done:?}");
+    }
+}
+
+/// Unix sockets were refused altogether, or those of the host were reached.
+#[test]
+fn unix_sockets_of_the_command_work_and_those_of_the_host_are_out_of_reach() {
+    const TEST: &str = "unix_sockets_of_the_command_work_and_those_of_the_host_are_out_of_reach";
+    if !has(TEST, "python3") {
+        return;
+    }
+    let project = Project::new();
+    let own = "import socket, os, tempfile\n\
+               for d in (tempfile.gettempdir(), '.'):\n\
+               \x20   p = os.path.join(d, 's.sock'); s = socket.socket(socket.AF_UNIX); s.bind(p); s.listen()\n\
+               \x20   c = socket.socket(socket.AF_UNIX); c.connect(p); s.accept()[0].send(b'x'); assert c.recv(1) == b'x'\n";
+    fs::write(project.path().join("own.py"), own).unwrap();
+    let done = project.line("testing", "python3 own.py");
+    assert_eq!(done.code, 0, "{done:?}");
+    let sockets: Vec<PathBuf> =
+        [project.outside(), project.home()].map(|place| place.join("host.sock")).into();
+    for path in &sockets {
+        let _listener = UnixListener::bind(path).unwrap();
+        let script =
+            format!("import socket; socket.socket(socket.AF_UNIX).connect({:?})", path.to_str().unwrap());
+        assert_eq!(project.bare(&format!("python3 -c '{script}'")).code, 0, "the twin");
+        let done = project.swbox(&["exec", "--state", "testing", "--", "python3", "-c", &script]);
+        assert_ne!(done.code, 0, "{done:?}");
+    }
+    let docker = project.line("testing", "ls /var/run/docker.sock /run/docker.sock /run/user /run/dbus");
+    assert!(docker.stdout.is_empty(), "{docker:?}");
+}
+
+/// Package managers need caches and locks below HOME also to read.
+#[test]
+fn caches_below_home_can_be_written_and_the_real_ones_stay() {
+    let project = Project::new();
+    let line = "for d in .cache/uv .npm/_cacache .cargo/registry .gradle/caches .m2/repository .local/share; do \
+                mkdir -p ~/$d && echo x > ~/$d/lock || exit 1; done";
+    fs::write(project.path().join("caches.sh"), line).unwrap();
+    for name in ["first", "second"] {
+        let done = project.line("testing", "sh caches.sh");
+        assert_eq!(done.code, 0, "{name}: {done:?}");
+    }
+    for place in [".cache/uv", ".npm", ".cargo/registry", ".gradle", ".m2"] {
+        assert!(!project.home().join(place).exists(), "{place} is in the real HOME");
+    }
+}
+
+/// Programs that start many others at once failed when one start was disturbed.
+#[test]
+fn many_threads_start_programs_at_once() {
+    if !has("many_threads_start_programs_at_once", "python3") {
+        return;
+    }
+    let project = Project::new();
+    let script = "import subprocess, concurrent.futures as f\n\
+                  def run(n): return subprocess.run(['sh', '-c', 'exit %d' % (n % 7)]).returncode == n % 7\n\
+                  with f.ThreadPoolExecutor(16) as pool: assert all(pool.map(run, range(200)))\n";
+    fs::write(project.path().join("many.py"), script).unwrap();
+    let done = project.line("testing", "python3 many.py");
+    assert_eq!(done.code, 0, "{done:?}");
+}
+
+/// A hidden file looked as if it did not exist, or its error as if the agent were broken.
+#[test]
+fn a_hidden_secret_says_permission_and_what_is_not_shown_says_absent() {
+    let project = Project::new();
+    let done = project.swbox(&["exec", "--state", "planning", "--", "cat", "/etc/shadow"]);
+    assert!(done.stderr.contains("Permission denied"), "{done:?}");
+    let absent = project.outside().join("file");
+    fs::write(&absent, "x").unwrap();
+    let done = project.swbox(&["exec", "--state", "planning", "--", "cat", absent.to_str().unwrap()]);
+    assert!(done.stderr.contains("No such file"), "{done:?}");
+}
+
+/// A refused operation led to trying again without the sandbox, or again and again: the refusal says what allows it.
+#[test]
+fn a_refusal_is_structured_final_and_names_the_way_forward() {
+    let project = Project::new();
+    let (code, value) = project.json("planning", "echo x > config.yml");
+    assert_eq!(code, 126);
+    let reason = &value["reasons"][0];
+    assert!(reason["code"].is_string() && reason["needs"][0].is_string(), "{reason}");
+    assert_eq!(value["hint"]["state"], "implementing", "{}", value["hint"]);
+}
+
+/// A protection that could not be had was reported as if it were.
+#[test]
+fn what_is_not_enforced_is_never_reported_as_enforced() {
+    let project = Project::new();
+    let (_, value) = project.json("testing", "true");
+    let jail = &value["jail"];
+    let protections = jail["protections"].as_object().unwrap();
+    let degraded: Vec<_> = protections.iter().filter(|(_, how)| *how == "degraded").collect();
+    let reasons = jail["degraded"].as_array().unwrap();
+    assert!(degraded.is_empty() || !reasons.is_empty(), "{jail}");
+    let (code, value) = project.json("implementing", "python3 -c 'pass'");
+    if code == 0 && value["jail"]["protections"]["host-sockets"] == "degraded" {
+        let reasons = value["jail"]["degraded"].to_string();
+        assert!(reasons.contains("host-sockets"), "{reasons}");
+    }
+}
