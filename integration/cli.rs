@@ -49,6 +49,15 @@ fn exit_codes_are_the_commands_own() {
     let blanks = project.swbox(&["exec", "--state", "testing", "--", "ls -la"]);
     assert_eq!(blanks.code, 127, "{blanks:?}");
     assert!(blanks.stderr.contains("swbox exec -c 'ls -la'"), "{blanks:?}");
+    // In a state that refuses what it does not know, the hint is the same.
+    for state in ["planning", "implementing", "committing"] {
+        let refused = project.swbox(&["exec", "--state", state, "--", "ls -la"]);
+        assert_eq!(refused.code, 126, "{state}: {refused:?}");
+        assert!(refused.stderr.ends_with("swbox exec -c 'ls -la'\n"), "{state}: {refused:?}");
+    }
+    let checked = project.swbox(&["check", "--state", "planning", "--", "ls -la"]);
+    assert!(checked.stdout.ends_with("swbox exec -c 'ls -la'\n"), "{checked:?}");
+    assert!(!project.swbox(&["exec", "--state", "planning", "--", "frobnicate"]).stderr.contains(" -c "));
 
     let begun = Instant::now();
     let late = project.swbox(&[

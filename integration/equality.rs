@@ -130,6 +130,7 @@ fn comparable(ran: &Ran) -> (i32, Vec<String>) {
 
 fn equal(most: usize) {
     let commands = commands(most);
+    assert_eq!(commands.len(), most, "the corpus has fewer that run anywhere");
     let project = Project::new();
     furnish(&project, &commands);
     project.git(&["tag", "furnished"]);

@@ -163,14 +163,16 @@ impl Project {
         ran(self.command_as(Path::new("/bin/bash"), &["-c", line]).output().unwrap())
     }
 
-    /// Every name, kind, mode and content outside the workspace.
+    /// Every name, kind, mode and content outside the workspace, beside swbox's own cache and state.
     pub fn surroundings(&self) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         for place in [self.home(), self.outside()] {
             walk(&place, &mut found);
         }
         found.retain(|(path, _)| {
-            !path.starts_with(self.home().join(".cache/swbox")) && !path.ends_with(".cache")
+            let own = [".cache/swbox", ".local/state/swbox"];
+            !own.iter().any(|own| path.starts_with(self.home().join(own)))
+                && ![".cache", ".local", ".local/state"].iter().any(|name| *path == self.home().join(name))
         });
         found
     }

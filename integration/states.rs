@@ -189,7 +189,9 @@ fn what_a_command_plants_for_others_is_told() {
     let plant = "mkdir -p new.git/objects new.git/refs; echo 'ref: refs/heads/x' > new.git/HEAD; \
                  printf '[core]\\nfsmonitor = id\\n' > new.git/config; echo x > .envrc";
     let told = project.line("implementing", plant);
-    assert_eq!(told.code, 0, "{told:?}");
+    // What git would run is taken out of its sight, and that is a failure; what others run is told.
+    assert_eq!(told.code, 125, "{told:?}");
+    assert!(!project.path().join("new.git/config").exists());
     for part in ["planted-config: ", "new.git/config (core.fsmonitor)", ".envrc is new"] {
         assert!(told.stderr.contains(part), "{part}: {told:?}");
     }
@@ -297,6 +299,20 @@ fn committing_adds_and_commits_and_does_not_push() {
         assert_eq!(ran.code, 126, "{line}: {ran:?}");
     }
     assert_eq!(project.git(&["log", "-1", "--format=%s"]), "Fix the name\n");
+}
+
+#[test]
+fn a_git_link_out_of_the_workspace_is_named() {
+    let project = Project::new();
+    let moved = project.outside().join("moved.git");
+    fs::rename(project.path().join(".git"), &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, project.path().join(".git")).unwrap();
+    fs::write(project.path().join("new"), "x").unwrap();
+    let before = project.surroundings();
+    let ran = project.line("committing", "git add new");
+    assert_eq!(ran.code, 125, "{ran:?}");
+    assert!(ran.stderr.contains("git_outside") && ran.stderr.contains("moved.git"), "{ran:?}");
+    assert_eq!(project.surroundings(), before);
 }
 
 #[test]

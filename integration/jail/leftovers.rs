@@ -14,6 +14,13 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "two hundred launches leave descriptors and memory flat", needs: "userns", run: flat },
 ];
 
+/// Minutes: `cargo test --test jail -- --ignored`.
+pub(crate) const LONG: &[Case] = &[Case {
+    name: "two thousand launches leave descriptors and memory flat",
+    needs: "userns",
+    run: flat_for_long,
+}];
+
 fn killed() -> Verdict {
     let place = Place::new();
     place.write("w/keep", "kept");
@@ -55,6 +62,15 @@ fn counts() -> (usize, u64) {
 }
 
 fn flat() -> Verdict {
+    launches(5, 65)
+}
+
+fn flat_for_long() -> Verdict {
+    launches(67, 600)
+}
+
+/// Rounds of three launches each, from one process: it has as many descriptors and as much memory behind them as before.
+fn launches(warm: usize, rounds: usize) -> Verdict {
     let place = Place::new();
     place.repository();
     let round = || {
@@ -67,10 +83,14 @@ fn flat() -> Verdict {
             assert!(done.ok(), "{}", done.all());
         }
     };
-    (0..5).for_each(|_| round());
+    (0..warm).for_each(|_| round());
     let (descriptors, memory) = counts();
-    (0..65).for_each(|_| round());
+    (0..rounds).for_each(|_| round());
     let (after, grown) = counts();
+    println!(
+        "{} launches: {descriptors} descriptors and {memory} KiB before, {after} and {grown} KiB after",
+        3 * (warm + rounds)
+    );
     check!(after == descriptors, "{descriptors} descriptors became {after}");
     check!(grown < memory + 1024, "{memory} KiB became {grown}");
     Verdict::Passed

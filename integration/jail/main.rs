@@ -1,7 +1,7 @@
 //! The jail on this kernel: each protection with its twin, the levels, git directories, the throw-away layer, limits,
 //! signals, the terminal, and what is left behind.
 //!
-//! `cargo test --test jail [-- FILTER]`. A program of its own with one thread, since jails are launched from such only.
+//! `cargo test --test jail [-- FILTER]`, and with `-- --ignored` those that take minutes. A program of its own with one thread, since jails are launched from such only.
 //! Run as root it runs everything a second time as an ordinary user. A case that this host cannot run says SKIP, and
 //! fails where `SWBOX_REQUIRE` names its feature.
 
@@ -52,6 +52,8 @@ fn main() -> ExitCode {
         levels::CASES,
     ]
     .concat();
+    let is_long = words.iter().any(|word| word == "--ignored");
+    let cases = if is_long { leftovers::LONG.to_vec() } else { cases };
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for Case { name, needs, run } in cases {
         if filter.is_some_and(|filter| !name.contains(filter.as_str())) {

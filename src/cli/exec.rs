@@ -85,7 +85,7 @@ fn tell(report: &Report, run: &Run, manner: Manner) -> Result<(), Diagnostic> {
     if !report.may_run() {
         match report.session.as_ref().filter(|session| session.refusal.is_some()) {
             Some(session) => complain(&super::agent::held_back(session, paint)),
-            None => complain(&refusal(&report.judgement, paint)),
+            None => complain(&format!("{}{}", refusal(&report.judgement, paint), line_hint(&run.command))),
         }
         complain(&trailer(report, std::io::stderr().is_terminal()));
     } else if run.dry_run {
@@ -113,19 +113,26 @@ fn ending(report: &Report, run: &Run) -> String {
             let program = argv.first().map(OsString::as_os_str).unwrap_or_default();
             let name = visible(&program.to_string_lossy());
             if error.kind() == std::io::ErrorKind::NotFound {
-                let mut text = format!("swbox: {name}: not found\n");
-                if program.as_bytes().contains(&b' ') {
-                    text.push_str(&format!(
-                        "  help     after `--` stand a program and its arguments; a line needs -c: swbox exec -c {}\n",
-                        visible(&quoted(&[program]))
-                    ));
-                }
-                text
+                format!("swbox: {name}: not found\n{}", line_hint(&run.command))
             } else {
                 format!("swbox: {name}: {error}\n")
             }
         }
         Exit::Code(_) | Exit::Signal(_) => String::new(),
+    }
+}
+
+/// The way out of `swbox exec -- 'ls -la'`: one word with blanks in it is hardly a program.
+fn line_hint(command: &Command) -> String {
+    match command {
+        Command::Argv(argv) => match &argv[..] {
+            [line] if line.as_bytes().contains(&b' ') => format!(
+                "  help     after `--` stand a program and its arguments; a line needs -c: swbox exec -c {}\n",
+                visible(&quoted(&[line]))
+            ),
+            _ => String::new(),
+        },
+        Command::Line { .. } | Command::Script(_) => String::new(),
     }
 }
 
@@ -157,7 +164,9 @@ fn code_of(report: &Report, dry_run: bool) -> u8 {
 
 /// `swbox check`.
 pub(super) fn check(args: CheckArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
-    let judged = required(args.command).and_then(|command| service::check(&law(args.law), &command));
+    let command = required(args.command);
+    let hint = command.as_ref().map(line_hint).unwrap_or_default();
+    let judged = command.and_then(|command| service::check(&law(args.law), &command));
     let judgement = match judged {
         Err(problem) if args.json => {
             print(&json_line(&report::failure_to_json(&problem)))?;
@@ -177,7 +186,7 @@ pub(super) fn check(args: CheckArgs, color: ColorChoice) -> Result<u8, Diagnosti
             }
             print(&text)?;
         } else {
-            print(&refusal(&judgement, paint))?;
+            print(&format!("{}{hint}", refusal(&judgement, paint)))?;
         }
     }
     Ok(match judgement.evaluation.decision {

@@ -10,7 +10,8 @@ use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
 use super::session;
 use super::setting::Setting;
-use crate::classify::Classification;
+use super::workspace;
+use crate::classify::{Classification, OpClass};
 use crate::diagnostic::Diagnostic;
 use crate::jail::{self, Capture, JailPlan};
 use crate::policy::{Policy, Rights, RightsRequest};
@@ -101,6 +102,9 @@ pub(super) fn ready(
     judgement: &Judgement,
     rights: &Rights,
 ) -> Result<JailPlan, Diagnostic> {
+    if rights.git_write && judgement.classification.classes.contains(OpClass::GitWrite) {
+        workspace::check_git(&setting.place.workspace)?;
+    }
     setting.complete(&run.law)?;
     let executes = runs_the_unseen(&judgement.classification);
     if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {

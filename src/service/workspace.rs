@@ -82,3 +82,26 @@ fn around(here: &Path, facts: &HostFacts) -> PathBuf {
     }
     here.to_owned()
 }
+/// A `.git` that is a link out of the workspace is never written through: whoever may write in the workspace could have
+/// made it, and it may lead to any repository. Git alone would say "Read-only file system".
+///
+/// # Errors
+/// `git_outside`.
+pub(super) fn check_git(workspace: &Path) -> Result<(), Diagnostic> {
+    let git = workspace.join(".git");
+    let is_link = fs::symlink_metadata(&git).is_ok_and(|meta| meta.is_symlink());
+    let target = if is_link { fs::canonicalize(&git).ok() } else { None };
+    match target {
+        Some(target) if !target.starts_with(workspace) => Err(Diagnostic::new(
+            "git_outside",
+            format!(
+                "`.git` is a link to {}, outside the workspace: git may not write there",
+                target.display()
+            ),
+        )
+        .help(
+            "work in the directory that holds the repository, or let git lead there itself: git worktree add",
+        )),
+        _ => Ok(()),
+    }
+}
