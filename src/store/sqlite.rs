@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde_json::Value;
 
@@ -26,6 +27,9 @@ const LOCK: &str = "sessions.lock";
 
 /// How long SQLite itself waits: only for another process that opens or closes the file, since writers queue at the lock.
 const BUSY: Duration = Duration::from_secs(20);
+
+/// Pages of the log after which a commit writes them back into the database.
+const WRITE_BACK: &str = "PRAGMA wal_autocheckpoint = 64";
 
 const SESSION: &str = "id, workspace, workflow, created, touched, over, state, position, head, body, place";
 
@@ -68,6 +72,11 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(BUSY)?;
+        // The last process to close would write the log back, flush twice and remove it, and the next one make it anew:
+        // five flushes a command. Kept, and kept short, it is read through at each opening (0.1 ms) and written back
+        // about every tenth command.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.execute_batch(WRITE_BACK)?;
         let mut store = Self { connection, lock, durability: None };
         if !schema::is_current(&store.connection)? {
             let _held = Held::take(&store.lock, directory)?;
