@@ -48,6 +48,31 @@ fn a_running_writer_keeps_its_state_from_being_left() {
 }
 
 #[test]
+fn a_transition_that_is_killed_while_it_gathers_evidence_blocks_nothing() {
+    if !has_person("a_transition_that_is_killed_while_it_gathers_evidence_blocks_nothing") {
+        return;
+    }
+    let project = Project::new();
+    let text = r#"{"id": "slow", "initial": "testing", "states": {
+        "testing": {"allowed_tools": ["Read", "run_test"], "on": {
+            "PASS": {"target": "completed", "evidence": {"command": "sleep 1000", "exit_code": 0}}, "FAIL": "failed"}},
+        "completed": {"type": "final"}, "failed": {"type": "final"}}}"#;
+    let id = start(&project, &["--workflow", &crate::kit::workflow(&project, "slow.json", text)]);
+    let mut asking = project.command(&["transition", "PASS"]).stdout(Stdio::null()).spawn().unwrap();
+    let asked = |fact: &str| {
+        let entries = journal(&project, &id);
+        entries.iter().any(|entry| entry["body"]["records"].to_string().contains(fact))
+    };
+    wait(|| asked("evidence_asked"));
+    // While it is being gathered nothing else moves; then nobody gathers any more.
+    assert_eq!(line(&project, "swbox transition FAIL").code, 126);
+    asking.kill().unwrap();
+    asking.wait().unwrap();
+    good(&project, "swbox transition FAIL");
+    replays(&project, &id);
+}
+
+#[test]
 fn a_write_beside_a_parked_transition_makes_it_stale() {
     if !has_person("a_write_beside_a_parked_transition_makes_it_stale") {
         return;

@@ -122,6 +122,7 @@ fn law(args: LawArgs) -> service::Law {
         workflow: args.workflow,
         state: args.state,
         session: args.session,
+        harness: None,
         profiles: args.profile,
         workspace: args.workspace,
         allow_home: args.allow_home,

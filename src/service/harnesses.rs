@@ -86,8 +86,8 @@ pub(super) fn of_variable(is_set: impl Fn(&str) -> bool) -> Option<&'static Harn
 }
 
 /// The id that a harness gives its session in the environment of its commands.
-pub(super) fn own_session(value: impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
-    ALL.iter().find_map(|harness| Some((harness.name, value(harness.session?)?)))
+pub(super) fn own_session(value: impl Fn(&str) -> Option<String>) -> Option<(String, String)> {
+    ALL.iter().find_map(|harness| Some((harness.name.to_owned(), value(harness.session?)?)))
 }
 
 /// The harness that a process is, by the kernel's name for it and its arguments.
@@ -165,6 +165,6 @@ mod tests {
         assert_eq!(of_variable(set).map(|harness| harness.name), Some("claude"));
         assert_eq!(of_variable(|_| false), None);
         let value = |name: &str| (name == "CODEX_THREAD_ID").then(|| "t1".to_owned());
-        assert_eq!(own_session(value), Some(("codex", "t1".to_owned())));
+        assert_eq!(own_session(value), Some(("codex".to_owned(), "t1".to_owned())));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::evidence;
 use super::exec::{secrets, texts};
 use super::find::{named, of_workspace, unknown};
+use super::life;
 use super::place::Place as Kept;
 use super::write::{Applied, Desk};
 use crate::diagnostic::Diagnostic;
@@ -14,7 +15,7 @@ use crate::engine::{Effect, Handout, Reply, Session, Transition, What, handout};
 use crate::service::request::Law;
 use crate::service::setting::Setting;
 use crate::service::{clock, host, workspace};
-use crate::store::{Durability, Store};
+use crate::store::{Durability, Running, Store};
 
 /// Where a session is, for its agent.
 #[derive(Debug, Clone)]
@@ -113,10 +114,30 @@ fn send(
     let id = &bound.row.id;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &secrets);
     let mut row = desk.write.session(id)?.ok_or_else(|| unknown(id))?;
+    let (pid, born) = life::own();
+    for running in desk.write.running(id)? {
+        // What this process gathers evidence for: it has it now.
+        if (running.pid, running.born) == (pid, born) {
+            desk.write.ended(id, running.position)?;
+        }
+    }
     desk.bury(&mut row)?;
     let mut kept = Kept::of(&row);
     let what = what(&kept, row.position);
     let applied = desk.apply(&mut row, "event", clock::id("a")?, what, Value::Null)?;
+    for effect in &applied.effects {
+        if let Effect::RunEvidence { request, .. } = effect {
+            // Where this process ends before it has an answer, whoever comes next gives the answer that there is none.
+            let body = json!({ "evidence": request }).to_string();
+            desk.write.started(&Running {
+                session: row.id.clone(),
+                position: row.position,
+                pid,
+                born,
+                body,
+            })?;
+        }
+    }
     if let Reply::Moved { from, .. } = &applied.reply {
         kept.moved(event, from, row.position);
         row.place = kept.to_json();

@@ -108,7 +108,7 @@ pub(in crate::service) fn of_workspace(
         let value = variable(&facts.env, name).filter(|value| !value.is_empty())?;
         Some(value.to_string_lossy().into_owned())
     };
-    let own = harnesses::own_session(value);
+    let own = law.harness.clone().or_else(|| harnesses::own_session(value));
     if let Some((harness, key)) = &own
         && let Some(id) = store.bound(harness, key)?
         && let Some(row) = store.session(&id)?
@@ -129,7 +129,7 @@ pub(in crate::service) fn of_workspace(
     };
     let row = match own {
         None => row,
-        Some((harness, key)) => bind(&mut store, harness, &key, &row.id)?,
+        Some((harness, key)) => bind(&mut store, &harness, &key, &row.id)?,
     };
     Bound::new(store, row).map(Some)
 }

@@ -28,7 +28,7 @@ pub use agent::{Asked, Standing, Went, applies, state, transition};
 pub use exec::SessionShown;
 pub use inline::agent_command;
 pub use people::{
-    Answered, Begun, Reload, Verdict, Waiting, answer, before, end, force, prune, reload, start, take_over,
-    waiting,
+    Answered, Begun, Reload, Verdict, Waiting, answer, before, begin, end, force, prune, reload, start,
+    take_over, waiting,
 };
 pub use tell::{Replayed, SessionListed, Status, Told, list, log, replay, status};

@@ -39,12 +39,21 @@ pub struct Begun {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Starts a session.
+/// Starts a session for whoever typed it.
 ///
 /// # Errors
-/// A law that cannot be gathered, a store that cannot be written, an agent that asks.
+/// As for [`begin`], and where an agent asks.
 pub fn start(law: &Law) -> Result<Begun, Diagnostic> {
     person::no_agent("`swbox session start`")?;
+    begin(law, None)
+}
+
+/// Starts a session, and binds a harness's own id to it: for a driver that speaks for the harness itself, as its hook at
+/// the beginning of a session does, never for a command of an agent.
+///
+/// # Errors
+/// A law that cannot be gathered, a store that cannot be written.
+pub fn begin(law: &Law, harness: Option<(&str, &str)>) -> Result<Begun, Diagnostic> {
     let facts = host::facts()?;
     let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
     let gathered = law::gather(&facts, &place, law)?;
@@ -82,6 +91,10 @@ pub fn start(law: &Law) -> Result<Begun, Diagnostic> {
         "workspace": place.workspace.to_string_lossy(),
     });
     write.append(&mut row, at, "begin", &body)?;
+    if let Some((harness, key)) = harness {
+        write.bind(harness, key, &id)?;
+        write.append(&mut row, at, "bound", &json!({ "harness": harness, "key": key }))?;
+    }
     write.commit()?;
     Ok(Begun {
         id,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::law;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{
-    Branch, Effect, Ended, Event, Fact, Notice, Reply, Session, Stepped, What, Workflow, step,
+    Branch, Effect, Ended, Event, Fact, Notice, Reply, Results, Session, Stepped, What, Workflow, step,
 };
 use crate::service::clock;
 use crate::store::{Parked, SessionRow, StoreError, Transaction, mask_json};
@@ -217,8 +217,14 @@ impl<'a> Desk<'a> {
             }
             self.write.ended(&row.id, running.position)?;
             let body: Value = serde_json::from_str(&running.body).unwrap_or_default();
-            let call = body["call"].as_str().unwrap_or_default().to_owned();
-            let what = What::Ended(Ended { call, lost: true, ..Ended::default() });
+            let text = |name: &str| body[name].as_str().map(str::to_owned);
+            let what = match text("evidence") {
+                Some(request) => What::Evidence(Results { request, proofs: Vec::new(), tree: None }),
+                None => {
+                    let call = text("call").unwrap_or_default();
+                    What::Ended(Ended { call, lost: true, ..Ended::default() })
+                }
+            };
             let id = clock::id("x")?;
             self.apply(row, "lost", id, what, json!({ "command": body["shown"] }))?;
         }
