@@ -32,10 +32,25 @@ fn is_harmless_value(name: &str, value: &str) -> bool {
     match name {
         // An `-c`-like prompt runs only with a substitution in it; less runs commands after a plus.
         "PS4" => !value.contains(['$', '`']),
-        "LESS" => !value.contains('+'),
+        "LESS" | "SYSTEMD_LESS" => !value.contains('+'),
+        // `-` is the history of nobody; else it is a file that is written.
+        "LESSHISTFILE" => matches!(value, "-" | "/dev/null"),
+        // A toolchain's name; a path is a directory whose programs are run.
+        "RUSTUP_TOOLCHAIN" => !value.contains('/'),
+        "GOTOOLCHAIN" => value == "local",
+        "GOENV" => value == "off",
+        "GEM_HOME" | "GEM_PATH" | "GOROOT" | "JAVA_HOME" | "NODE_PATH" | "PYENV_ROOT" | "RUSTUP_HOME" => {
+            is_system_place(value)
+        }
         "PYTHONWARNINGS" => !value.contains('.'),
         _ => is_plain && is_idle,
     }
+}
+
+/// Whether `name` is an everyday name of a script's own variables, which a program takes for another's place only when it
+/// is in the environment (`DIFF=./x zdiff a b`): an assignment that is no command's prefix does not put it there.
+pub fn is_common_name(name: &str) -> bool {
+    matches!(name, "CMP" | "DIFF" | "GREP" | "VIM")
 }
 
 /// Whether the assignment `text`, as written, sets PATH to what it was and places of the system, in any order. A place
@@ -90,6 +105,9 @@ fn is_launcher(name: &str) -> bool {
             && !rest.starts_with("AUTHOR_")
             && !rest.starts_with("COMMITTER_");
     }
+    if let Some(rest) = name.strip_prefix("LESS") {
+        return !HARMLESS_LESS.contains(&rest);
+    }
     if let Some(rest) = name.strip_prefix("PYTHON") {
         return !HARMLESS_PYTHON.contains(&rest);
     }
@@ -109,56 +127,86 @@ fn strip_npm(name: &str) -> Option<&str> {
 
 /// Sorted.
 const EXACT: &[&str] = &[
+    "ACKRC",
+    "ACK_OPTIONS",
+    "APT_CONFIG",
     "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
     "BASHOPTS",
     "BASH_ENV",
     "BASH_LOADABLES_PATH",
+    "BAT_CONFIG_DIR",
     "BAT_CONFIG_PATH",
+    "BAT_OPTS",
     "BROWSER",
     "CARGO_HOME",
     "CC",
+    "CCACHE_COMPILER",
+    "CCACHE_PREFIX",
+    "CCACHE_PREFIX_CPP",
     "CLASSPATH",
+    "CLOUDSDK_PYTHON",
+    "CMP",
+    "COMPILER_PATH",
+    "COWPATH",
     "CURL_HOME",
     "CVS_RSH",
     "CXX",
+    "DEPENDENCIES_OUTPUT",
+    "DIFF",
     "DOCKER_CONFIG",
     "EDITOR",
     "ELECTRON_RUN_AS_NODE",
     "ENV",
     "EXINIT",
     "FCEDIT",
+    "FFREPORT",
     "FPATH",
     "FZF_DEFAULT_COMMAND",
     "FZF_DEFAULT_OPTS",
+    "GCC_EXEC_PREFIX",
     "GCONV_PATH",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GH_CONFIG_DIR",
     "GLIBC_TUNABLES",
+    "GNUPGHOME",
+    "GOAUTH",
+    "GOCACHEPROG",
+    "GOENV",
     "GOFLAGS",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GREP",
     "GREP_OPTIONS",
     "GTK_MODULES",
     "HGEDITOR",
     "HGRCPATH",
     "HOME",
+    "JAVACMD",
+    "JAVA_HOME",
     "JAVA_OPTS",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
     "KUBECONFIG",
     "KUBECTL_EXTERNAL_DIFF",
-    "LESS",
-    "LESSCLOSE",
-    "LESSKEY",
-    "LESSKEYIN",
-    "LESSOPEN",
     "LOCPATH",
     "LUA_INIT",
     "MAKEFILES",
     "MAKEFLAGS",
     "MANOPT",
     "MANPAGER",
+    "MANROFFOPT",
     "MAVEN_OPTS",
+    "MLRRC",
     "MORE",
+    "MTR_PACKET",
     "NLSPATH",
     "NODE_OPTIONS",
     "NODE_PATH",
+    "NODE_REDIRECT_WARNINGS",
+    "NODE_REPL_EXTERNAL_MODULE",
+    "NODE_V8_COVERAGE",
     "OPENSSL_CONF",
     "OPENSSL_ENGINES",
     "OPENSSL_MODULES",
@@ -169,9 +217,13 @@ const EXACT: &[&str] = &[
     "PERLLIB",
     "PHPRC",
     "PHP_INI_SCAN_DIR",
+    "PIP_CONFIG_FILE",
+    "PIP_PYTHON",
+    "PKG_CONFIG_LOG",
     "PROMPT_COMMAND",
     "PS4",
     "PSQLRC",
+    "PYENV_ROOT",
     "QT_PLUGIN_PATH",
     "RIPGREP_CONFIG_PATH",
     "RSYNC_CONNECT_PROG",
@@ -182,17 +234,27 @@ const EXACT: &[&str] = &[
     "RUSTC_WORKSPACE_WRAPPER",
     "RUSTC_WRAPPER",
     "RUSTDOC",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
     "SHELL",
     "SHELLOPTS",
+    "SSH_SK_PROVIDER",
+    "STRIPPROG",
+    "SUNPRO_DEPENDENCIES",
     "SVN_SSH",
+    "SYSTEMD_LESS",
     "TAR_OPTIONS",
     "TCLLIBPATH",
     "TF_CLI_CONFIG_FILE",
+    "VIM",
     "VIMINIT",
+    "VIMRUNTIME",
     "VISUAL",
     "WGETRC",
+    "XDG_CONFIG_DIRS",
     "XDG_CONFIG_HOME",
     "ZDOTDIR",
+    "ZIPOPT",
     "_JAVA_OPTIONS",
 ];
 
@@ -203,10 +265,12 @@ const PREFIXES: &[&str] = &[
     "CORECLR_",
     "DOTNET_STARTUP_HOOKS",
     "DYLD_",
+    "GROFF_",
     "JULIA_",
     "LD_",
     "LUA_PATH",
     "LUA_CPATH",
+    "MAGICK_",
     "R_ENVIRON",
     "R_PROFILE",
     "TF_CLI_ARGS",
@@ -237,6 +301,9 @@ const HARMLESS_GIT: &[&str] = &[
     "SSL_NO_VERIFY",
     "TERMINAL_PROMPT",
 ];
+
+const HARMLESS_LESS: &[&str] =
+    &["ANSIENDCHARS", "ANSIMIDCHARS", "BINFMT", "CHARDEF", "CHARSET", "SECURE", "UTFBINFMT"];
 
 const HARMLESS_PYTHON: &[&str] = &[
     "DEVMODE",
@@ -276,6 +343,13 @@ mod tests {
             ("LESS", "+!x"),
             ("EDITOR", "vim"),
             ("npm_config_script_shell", "./x"),
+            ("LESSECHO", "./x"),
+            ("LESSHISTFILE", "./x"),
+            ("GOTOOLCHAIN", "path"),
+            ("RUSTUP_TOOLCHAIN", "./x"),
+            ("JAVA_HOME", "./x"),
+            ("JAVA_HOME", "/usr/../tmp/x"),
+            ("MAGICK_CONFIGURE_PATH", "."),
         ] {
             let counts = name == "GIT_CONFIG_COUNT" || is_dangerous(name, &value(text));
             assert!(counts, "{name}={text}");
@@ -290,6 +364,11 @@ mod tests {
             ("PYTHONUNBUFFERED", "1"),
             ("RUST_LOG", "debug"),
             ("TZ", "UTC"),
+            ("LESSCHARSET", "utf-8"),
+            ("LESSHISTFILE", "-"),
+            ("GOTOOLCHAIN", "local"),
+            ("RUSTUP_TOOLCHAIN", "nightly"),
+            ("JAVA_HOME", "/usr/lib/jvm/default-java"),
         ] {
             assert!(!is_dangerous(name, &value(text)), "{name}={text}");
         }

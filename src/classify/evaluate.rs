@@ -314,11 +314,13 @@ pub fn assignment_name(text: &str) -> Option<usize> {
 }
 
 /// Whether one of the assignments in front of a command may change what runs.
-pub fn dangerous(assignments: &[Assignment], source: &str) -> Option<Span> {
+/// Without a command (`is_bare`) they are the shell's own.
+pub fn dangerous(assignments: &[Assignment], is_bare: bool, source: &str) -> Option<Span> {
     assignments
         .iter()
         .find(|assignment| {
             environment::is_dangerous(&assignment.name, &assignment.value)
+                && !(is_bare && environment::is_common_name(&assignment.name))
                 && !environment::extends_path(assignment.span.of(source))
         })
         .map(|assignment| assignment.span)

@@ -130,7 +130,9 @@ impl<'e> Judge<'e> {
     /// Variables that change what runs, set by loops, arithmetic and expansions: they count from the first segment on.
     fn assigned(&mut self, script: &Script, span: Span) {
         let unknown = Value::Unknown { splits: false };
-        if script.assigned.iter().any(|name| environment::is_dangerous(name, &unknown)) {
+        let launches =
+            |name: &String| environment::is_dangerous(name, &unknown) && !environment::is_common_name(name);
+        if script.assigned.iter().any(launches) {
             self.environment = Some(span);
         }
     }
@@ -144,7 +146,7 @@ impl<'e> Judge<'e> {
             redirect::judge(redirect, &mut findings);
         }
         around.ops = findings.ops;
-        if let Some(span) = evaluate::dangerous(&segment.assignments, source) {
+        if let Some(span) = evaluate::dangerous(&segment.assignments, segment.argv.is_empty(), source) {
             around.opaque(Cause::Environment, span, "");
             if segment.argv.is_empty() {
                 self.environment = Some(span);

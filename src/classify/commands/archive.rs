@@ -256,7 +256,7 @@ pub const ROWS: &[Row] = &[
         .options(&[opt("l", "list").drops(&[FileWrite])]),
     command(&["cpio", "pax"])
         .closed()
-        .switches("0aABcdEjkLlmnqRrSstuVvzBtZ")
+        .switches("0aABcdEjkLlmnqRrSsuVvzBZ")
         .longs(&[
             "absolute-filenames",
             "no-absolute-filenames",
@@ -269,7 +269,6 @@ pub const ROWS: &[Row] = &[
             "null",
             "dereference",
             "link",
-            "list",
             "numeric-uid-gid",
             "reset-access-time",
             "sparse",
@@ -283,7 +282,8 @@ pub const ROWS: &[Row] = &[
         .values("CHIMRWxso")
         .long_values(&["block-size", "io-size", "format", "message", "owner", "warning", "directory"])
         .options(&[
-            opt("i", "extract").adds(&[FileWrite]),
+            opt("i", "extract"),
+            opt("t", "list"),
             opt("p", "pass-through").adds(&[FileWrite]),
             opt("o", "create").adds(&[FileRead]),
             opt("O", "").role(Role::Write),
@@ -294,7 +294,8 @@ pub const ROWS: &[Row] = &[
             opt("f", ""),
             opt("", "to-stdout"),
             opt("", "rsh-command").value().opaque(Cause::ExecOption),
-        ]),
+        ])
+        .hatch(copied_in),
     command(&["ar", "gar", "llvm-ar", "emar"]).closed().raw().hatch(archive::ar),
     command(&["ranlib", "gcc-ranlib"])
         .closed()
@@ -365,5 +366,12 @@ fn listing<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             || name.ends_with("pigz"))
     {
         findings.drops(crate::classify::OpSet::of(&[FileWrite, FileModify]));
+    }
+}
+
+/// `cpio -it` lists what `cpio -i` would extract.
+fn copied_in<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if call.has("i") && !call.has("t") {
+        findings.add(FileWrite, call.name.span());
     }
 }

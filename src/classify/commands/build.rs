@@ -256,14 +256,10 @@ pub const ROWS: &[Row] = &[
         "addr2line",
         "c++filt",
         "otool",
-        "dwarfdump",
         "llvm-nm",
         "llvm-objdump",
         "llvm-readelf",
         "eu-readelf",
-        "pahole",
-        "javap",
-        "jdeps",
     ])
     .closed()
     .stdin_filter()
@@ -271,6 +267,35 @@ pub const ROWS: &[Row] = &[
     // A plugin is a library that is loaded.
     .options(&[opt("", "plugin").value().opaque(Cause::ExecOption)])
     .operands(Role::Read),
+    command(&["dwarfdump"])
+        .closed()
+        .lenient()
+        .options(&[opt("O", "file-output").value().adds(&[FileWrite])])
+        .operands(Role::Read),
+    command(&["pahole"])
+        .closed()
+        .lenient()
+        .options(&[
+            opt("J", "btf_encode").adds(&[FileModify]),
+            opt("", "btf_encode_detached").role(Role::Write),
+        ])
+        .operands(Role::Read),
+    // `-J` hands an option to the Java machine, which may load code.
+    command(&["javap", "jdeps"])
+        .closed()
+        .lenient()
+        .single()
+        .options(&[
+            opt("", "dot-output").role(Role::Write),
+            opt("", "dotoutput").role(Role::Write),
+            opt("", "generate-module-info").role(Role::Write),
+            opt("", "generate-open-module").role(Role::Write),
+            opt("", "cp").value(),
+            opt("", "classpath").value(),
+            opt("", "class-path").value(),
+        ])
+        .operands(Role::Read)
+        .hatch(java_machine),
     // The loader may run the program's own interpreter.
     command(&["ldd", "lddtree", "pldd"]).lenient().operands(Role::Read),
     command(&[
@@ -310,7 +335,8 @@ pub const ROWS: &[Row] = &[
         "curl-config",
     ])
     .pure()
-    .lenient(),
+    .lenient()
+    .options(&[opt("", "log-file").role(Role::Write)]),
 ];
 
 /// Targets whose name says that they deploy or publish are still only opaque; `bazel fetch` and `dagger` reach out.
@@ -321,5 +347,12 @@ fn remote_targets<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         ("bazel" | "bazelisk", Some("fetch" | "sync")) | ("pre-commit", Some("autoupdate" | "install-hooks"))
     ) {
         findings.add(Network, call.name.span());
+    }
+}
+
+/// `javap -J-javaagent:x.jar` loads code.
+fn java_machine<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(arg) = call.words.iter().find(|arg| arg.value.known_prefix().starts_with("-J")) {
+        findings.opaque(Cause::ExecOption, arg.span);
     }
 }

@@ -96,8 +96,6 @@ pub const ROWS: &[Row] = &[
         "duf",
         "dua",
         "tokei",
-        "cloc",
-        "scc",
         "findmnt",
         "mountpoint",
         "pathchk",
@@ -109,6 +107,24 @@ pub const ROWS: &[Row] = &[
     .lenient()
     .options(&[opt("k", "").unbounded()])
     .hatch(metadata),
+    command(&["cloc"]).closed().classes(&[FileSearch]).lenient().single().options(&[
+        opt("", "out").role(Role::Write),
+        opt("", "report-file").role(Role::Write),
+        opt("", "sql").role(Role::Write),
+        opt("", "counted").role(Role::Write),
+        opt("", "found").role(Role::Write),
+        opt("", "ignored").role(Role::Write),
+        opt("", "categorized").role(Role::Write),
+        opt("", "write-lang-def").role(Role::Write),
+        opt("", "extract-with").value().opaque(Cause::ExecOption),
+        opt("", "vcs").value().opaque(Cause::ExecOption).except(&["git", "svn", "auto"]),
+        opt("", "config").value().opaque(Cause::Configuration),
+    ]),
+    command(&["scc"])
+        .closed()
+        .classes(&[FileSearch])
+        .lenient()
+        .options(&[opt("o", "output").role(Role::Write), opt("", "format-multi").value().adds(&[FileWrite])]),
     command(&["basename", "dirname"]).pure().lenient(),
     command(&["cp", "gcp"])
         .closed()
@@ -307,16 +323,29 @@ pub const ROWS: &[Row] = &[
     command(&["sync", "fsync"]).pure().lenient(),
 ];
 
-/// `tree -o FILE`.
+/// `tree -o FILE`, also in a cluster; `tree -R` starts itself anew with `-o 00Tree.html` in each directory.
 fn tree<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
-    if call.name.text().is_some_and(|name| name.ends_with("tree"))
-        && let Some(position) = call.words.iter().position(|arg| arg.value.literal() == Some("-o"))
-    {
+    if !call.name.text().is_some_and(|name| name.ends_with("tree")) {
+        return;
+    }
+    if let Some(position) = cluster(call, 'o') {
         match call.words.get(position + 1) {
             Some(file) => findings.role(Role::Write, Word::whole(file)),
             None => findings.add(FileWrite, call.name.span()),
         }
     }
+    if cluster(call, 'R').is_some() {
+        findings.unknown_path(FileWrite, call.name.span());
+    }
+}
+
+/// Where a letter stands among the clustered options.
+fn cluster(call: &Call<'_>, letter: char) -> Option<usize> {
+    call.words.iter().position(|arg| {
+        arg.value
+            .literal()
+            .is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(letter))
+    })
 }
 
 /// `file -C` and `-k` keep; `fuser -k` kills; `ncdu -o FILE`, `lsof -F`.
@@ -324,13 +353,23 @@ fn metadata<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let name = call.name.text().unwrap_or("");
     let position = |flag: &str| call.words.iter().position(|arg| arg.value.literal() == Some(flag));
     if name.ends_with("ncdu")
-        && let Some(at) = position("-o")
-        && let Some(file) = call.words.get(at + 1)
+        && let Some(at) = cluster(call, 'o').or_else(|| cluster(call, 'O'))
     {
-        findings.role(Role::Write, Word::whole(file));
+        match call.words.get(at + 1) {
+            Some(file) => findings.role(Role::Write, Word::whole(file)),
+            None => findings.unknown_path(FileWrite, call.name.span()),
+        }
+    }
+    if name.ends_with("blkid")
+        && let Some(at) = cluster(call, 'w').or_else(|| cluster(call, 'g'))
+    {
+        match call.words.get(at + 1) {
+            Some(file) => findings.role(Role::Write, Word::whole(file)),
+            None => findings.unknown_path(FileWrite, call.name.span()),
+        }
     }
     if name.ends_with("file") {
-        if position("-C").is_some() || position("--compile").is_some() {
+        if cluster(call, 'C').is_some() || position("--compile").is_some() {
             findings.add(FileWrite, call.name.span());
         }
         for operand in &call.operands {
@@ -355,13 +394,26 @@ fn mode<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
 }
 
-/// `dd if=IN of=OUT`.
+/// `dd if=IN of=OUT`; dcfldd and dc3dd have further outputs, programs to write to (`of:=CMD`), and wipe.
 fn dd<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     for word in &call.operands {
         let known = word.known_prefix();
         let (class, value) = match known.split_once('=') {
             Some(("if", _)) => (FileRead, word.tail(3)),
             Some(("of", _)) => (FileWrite, word.tail(3)),
+            Some((key, _)) if key.ends_with(':') => {
+                findings.opaque(Cause::ExecOption, word.span());
+                continue;
+            }
+            Some(("wipe" | "hwipe", _)) => {
+                findings.add(Destructive, word.span());
+                continue;
+            }
+            Some((key, _))
+                if key.ends_with("log") || matches!(key, "hof" | "ofs" | "hofs" | "phod" | "fhod") =>
+            {
+                (FileWrite, word.tail(key.len() + 1))
+            }
             Some(_) => continue,
             None if word.is_dynamic() => {
                 findings.unknown_path(FileWrite, word.span());

@@ -100,7 +100,6 @@ const SUBCOMMANDS: &[Row] = &[
         "verify-commit",
         "verify-tag",
         "verify-pack",
-        "fsck",
         "patch-id",
         "get-tar-commit-id",
         "diff-pairs",
@@ -110,16 +109,21 @@ const SUBCOMMANDS: &[Row] = &[
     .classes(&[GitRead])
     .tool("git_read")
     .lenient(),
+    command(&["fsck"]).closed().classes(&[GitRead]).tool("git_read").lenient().options(&[opt(
+        "",
+        "lost-found",
+    )
+    .adds(&[GitWrite])]),
     command(&["fast-export"]).closed().classes(&[GitRead]).tool("git_read").lenient().options(&[
         opt("", "export-marks").role(Role::Write),
         opt("", "import-marks").role(Role::Read),
         opt("", "import-marks-if-exists").role(Role::Read),
     ]),
     command(&["unpack-file"]).closed().classes(&[GitRead, FileWrite]).lenient(),
-    command(&["help", "version", "stripspace", "column", "mailinfo", "fmt-merge-msg"])
-        .closed()
-        .pure()
-        .lenient(),
+    command(&["help"]).closed().pure().lenient().options(&[opt("w", "web").opaque(Cause::ExecOption)]),
+    command(&["version", "stripspace", "column", "fmt-merge-msg"]).closed().pure().lenient(),
+    // Message and patch, by their two operands.
+    command(&["mailinfo"]).closed().classes(&[FileWrite]).lenient(),
     command(&["interpret-trailers"])
         .closed()
         .classes(&[GitRead])

@@ -35,6 +35,7 @@ pub const ROWS: &[Row] = &[
             // A configuration may name the programs that format a page.
             opt("C", "config-file").value().opaque(Cause::Configuration),
             opt("l", "local-file"),
+            opt("u", "update").adds(&[FileWrite]),
         ]),
     command(&["info"]).pure().lenient().hatch(pages),
     command(&["man2html", "manpath", "mandb", "cheat"]).lenient().hatch(pages),

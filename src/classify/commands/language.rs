@@ -1,8 +1,10 @@
 //! Text languages: sed, awk, jq and their kin, whose operands are programs.
 
+use crate::classify::findings::Findings;
 use crate::classify::hatch::{awk, sed};
 use crate::classify::op::OpClass::{FileModify, FileRead, FileWrite};
 use crate::classify::opacity::Cause;
+use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
 
 /// The rows of this family.
@@ -124,20 +126,65 @@ pub const ROWS: &[Row] = &[
             opt("i", "inplace").adds(&[FileModify]),
             opt("", "in-place").adds(&[FileModify]),
             opt("s", "split-exp").value().adds(&[FileWrite]),
+            opt("", "security-enable-system-operator").opaque(Cause::ExecOption),
             opt("", "from-file").role(Role::Read).supplies_first(),
         ])
         .first(&[Role::Text])
         .operands(Role::Read),
-    command(&["xmllint", "xmlstarlet", "xsltproc", "tidy"])
+    command(&["xmllint"])
         .closed()
         .lenient()
         .options(&[
             opt("o", "output").role(Role::Write),
-            opt("m", "modify").adds(&[FileModify]),
-            opt("L", "inplace").adds(&[FileModify]),
             opt("", "xpath").value(),
-            opt("", "schema").role(Role::Read),
+            opt("", "schema").role(Role::RemoteSource),
+            opt("", "relaxng").role(Role::RemoteSource),
+            opt("", "schematron").role(Role::RemoteSource),
+            opt("", "dtdvalid").role(Role::RemoteSource),
             opt("", "shell").opaque(Cause::Interpreter),
         ])
+        .hatch(xml),
+    command(&["xmlstarlet"])
+        .closed()
+        .lenient()
+        .options(&[opt("L", "inplace").adds(&[FileModify])])
+        .hatch(xml),
+    command(&["tidy"])
+        .closed()
+        .lenient()
+        .single()
+        .options(&[
+            opt("", "o").role(Role::Write),
+            opt("", "output").role(Role::Write),
+            opt("", "f").role(Role::Write),
+            opt("", "file").role(Role::Write),
+            opt("", "m").adds(&[FileModify]),
+            opt("", "modify").adds(&[FileModify]),
+            opt("", "change").adds(&[FileModify]),
+            opt("", "write-back").value().adds(&[FileModify]),
+            opt("", "config").role(Role::Read).adds(&[FileModify, FileWrite]),
+        ])
         .operands(Role::Read),
+    // A stylesheet is a program that may write documents.
+    command(&["xsltproc"])
+        .lenient()
+        .opaque(Cause::ScriptFile)
+        .options(&[
+            opt("o", "output").role(Role::Write),
+            opt("", "nowrite").transparent(),
+            opt("", "param").two(),
+            opt("", "stringparam").two(),
+        ])
+        .hatch(xml),
 ];
+
+/// Documents are files or URLs; `xmlstarlet tr` runs a stylesheet.
+fn xml<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let is_starlet = call.name.text().is_some_and(|name| name.ends_with("xmlstarlet"));
+    for word in call.operands.iter().skip(usize::from(is_starlet)) {
+        findings.role(Role::RemoteSource, *word);
+    }
+    if is_starlet && matches!(call.operand(0), Some("tr" | "transform")) {
+        findings.opaque(Cause::ScriptFile, call.name.span());
+    }
+}

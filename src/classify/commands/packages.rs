@@ -57,24 +57,26 @@ pub const ROWS: &[Row] = &[
         .long_values(&["target-release", "default-release", "host-architecture"])
         .options(APT_OPTIONS)
         .subcommands(APT),
-    command(&[
-        "apt-cache",
-        "apt-file",
-        "dpkg-query",
-        "dpkg-architecture",
-        "dpkg-parsechangelog",
-        "dpkg-checkbuilddeps",
-        "debconf-show",
-        "deborphan",
-    ])
-    .closed()
-    .classes(&[FileRead])
-    .lenient()
-    .options(&[
-        opt("o", "option").value().opaque(Cause::ExecOption),
-        opt("c", "config-file").value().opaque(Cause::Configuration),
-    ])
-    .hatch(updates),
+    command(&["apt-cache", "apt-file", "dpkg-query", "dpkg-checkbuilddeps", "debconf-show", "deborphan"])
+        .closed()
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[
+            opt("o", "option").value().opaque(Cause::ExecOption),
+            opt("c", "config-file").value().opaque(Cause::Configuration),
+        ])
+        .hatch(updates),
+    command(&["dpkg-architecture"])
+        .closed()
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[opt("c", "command").role(Role::Shell)]),
+    // A format is a Perl module, looked for in `-L`.
+    command(&["dpkg-parsechangelog"])
+        .closed()
+        .classes(&[FileRead])
+        .lenient()
+        .options(&[opt("L", "").value().opaque(Cause::ExecOption)]),
     command(&[
         "apt-mark",
         "apt-config",

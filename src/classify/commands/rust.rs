@@ -73,6 +73,7 @@ const CARGO_ALL: &[Row] = &[
     CARGO[12],
     CARGO[13],
     CARGO[14],
+    CARGO[15],
 ];
 
 const CARGO: &[Row] = &[
@@ -91,7 +92,6 @@ const CARGO: &[Row] = &[
         "bench",
         "expand",
         "miri",
-        "xtask",
         "watch",
         "llvm-cov",
         "tarpaulin",
@@ -120,6 +120,8 @@ const CARGO: &[Row] = &[
     .lenient()
     .options(&[opt("", "fix").adds(&[FileModify])])
     .hatch(flags),
+    // An alias of the workspace for `cargo run`: also `--help` runs its code.
+    command(&["xtask"]).posix().no_info().opaque(Cause::BuildTool).lenient(),
     command(&["test", "t", "nextest", "insta", "mutants"])
         .posix()
         .opaque(Cause::TestRunner)

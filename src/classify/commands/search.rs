@@ -1,7 +1,9 @@
 //! Programs that search text.
 
-use crate::classify::op::OpClass::{ContentSearch, FileModify, FileSearch, FileWrite};
+use crate::classify::findings::Findings;
+use crate::classify::op::OpClass::{ContentSearch, FileModify, FileSearch, FileWrite, Network};
 use crate::classify::opacity::Cause;
+use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
 
 /// The rows of this family.
@@ -189,7 +191,22 @@ pub const ROWS: &[Row] = &[
         ])
         .first(&[Role::Text])
         .operands(Role::Search),
-    command(&["ag", "ack", "pt", "sift", "ugrep", "ug"])
+    // `ug` reads `.ugrep` of the working directory, which may name a filter program.
+    command(&["ug"]).classes(&[ContentSearch]).opaque(Cause::Configuration).lenient(),
+    command(&["sift"])
+        .closed()
+        .stdin_filter()
+        .classes(&[ContentSearch])
+        .lenient()
+        .options(&[
+            // A file, or `tcp://HOST:PORT`.
+            opt("o", "output").role(Role::RemoteTarget),
+            opt("", "write-config").adds(&[FileWrite]),
+            opt("", "conf").value(),
+        ])
+        .first(&[Role::Text])
+        .operands(Role::Search),
+    command(&["ag", "ack", "pt", "ugrep"])
         .closed()
         .stdin_filter()
         .classes(&[ContentSearch])
@@ -198,17 +215,30 @@ pub const ROWS: &[Row] = &[
             opt("", "pager").value().opaque(Cause::ExecOption),
             opt("", "filter").value().opaque(Cause::ExecOption),
             opt("", "view").value().opaque(Cause::ExecOption),
+            opt("", "config").attached().opaque(Cause::Configuration),
+            opt("", "ackrc").value().opaque(Cause::Configuration),
+            // Ack evaluates it as Perl text.
+            opt("", "output").value().opaque(Cause::Interpreter),
             opt("", "save-config").adds(&[FileWrite]),
             opt("g", "").value().supplies_first().drops(&[ContentSearch]).adds(&[FileSearch]),
             opt("GABCm", "").value(),
         ])
         .first(&[Role::Text])
-        .operands(Role::Search),
+        .operands(Role::Search)
+        .hatch(configured),
     command(&["ast-grep", "semgrep"]).classes(&[ContentSearch]).lenient().options(&[
         opt("U", "update-all").adds(&[FileModify]),
         opt("", "autofix").adds(&[FileModify]),
         opt("i", "interactive").adds(&[FileModify]),
         opt("o", "output").role(Role::Write),
+        opt("f", "config").value().adds(&[Network]).only(&["auto", "p/*", "r/*", "s/*", "http*"]),
     ]),
     command(&["locate", "plocate", "mlocate"]).closed().classes(&[FileSearch]).lenient(),
 ];
+
+/// `ugrep ---FILE`: options from a file.
+fn configured<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if let Some(arg) = call.words.iter().find(|arg| arg.value.known_prefix().starts_with("---")) {
+        findings.opaque(Cause::Configuration, arg.span);
+    }
+}

@@ -11,11 +11,9 @@ pub const ROWS: &[Row] = &[
     // Looks at processes, machine and user.
     command(&[
         "ps",
-        "jps",
         "pgrep",
         "pidof",
         "pstree",
-        "pmap",
         "pwdx",
         "uptime",
         "free",
@@ -24,7 +22,6 @@ pub const ROWS: &[Row] = &[
         "mpstat",
         "lscpu",
         "lsusb",
-        "lspci",
         "lsmem",
         "lsns",
         "lsipc",
@@ -63,6 +60,20 @@ pub const ROWS: &[Row] = &[
     ])
     .pure()
     .lenient(),
+    // A host is asked over the network; `-J` hands an option to the Java machine, which may load code.
+    command(&["jps"])
+        .pure()
+        .lenient()
+        .options(&[opt("J", "").attached().opaque(Cause::ExecOption)])
+        .operands(Role::Host),
+    // `-N FILE` and `-n` write a configuration.
+    command(&["pmap"])
+        .pure()
+        .lenient()
+        .values("ACc")
+        .options(&[opt("N", "create-rc-to").role(Role::Write), opt("n", "create-rc").adds(&[FileWrite])]),
+    // `-q` asks a name server and keeps the answer.
+    command(&["lspci"]).pure().lenient().values("sdipAOH").options(&[opt("qQ", "").adds(&[Network])]),
     command(&["top", "htop", "btop", "btm", "nvtop"]).pure().lenient(),
     // Their options write a report, load a program or set what they show.
     command(&[

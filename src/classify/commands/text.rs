@@ -5,6 +5,7 @@ use crate::classify::op::OpClass::{FileModify, FileRead, FileWrite};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
+use crate::shell::Arg;
 
 /// The rows of this family.
 pub const ROWS: &[Row] = &[
@@ -335,7 +336,8 @@ pub const ROWS: &[Row] = &[
             "horizon-lines",
         ])
         .options(&[
-            opt("o", "output").role(Role::Write),
+            // `sdiff -o` asks, and one answer starts an editor.
+            opt("o", "output").role(Role::Write).unbounded(),
             opt("", "paginate").unbounded(),
             opt("", "diff-program").value().opaque(Cause::ExecOption),
             opt("X", "exclude-from").role(Role::Read),
@@ -425,13 +427,44 @@ pub const ROWS: &[Row] = &[
         .lenient()
         .operands(Role::Read),
     command(&[
-        "look", "ptx", "vis", "unvis", "jless", "jc", "gron", "dasel", "htmlq", "pup", "csvcut", "csvgrep",
-        "csvlook", "csvstat", "csvsort", "csvjson", "csvjoin", "in2csv", "ansi2txt",
+        "look", "vis", "unvis", "jless", "pup", "csvcut", "csvgrep", "csvlook", "csvstat", "csvsort",
+        "csvjson", "csvjoin", "ansi2txt", "lolcat",
     ])
     .closed()
     .stdin_filter()
     .lenient()
     .operands(Role::Read),
+    // `ptx -G IN OUT` writes its second operand.
+    command(&["ptx"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .values("FMSWbgiow")
+        .options(&[opt("G", "traditional").adds(&[FileWrite])])
+        .operands(Role::Read),
+    command(&["in2csv"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .options(&[opt("", "write-sheets").value().adds(&[FileWrite])])
+        .operands(Role::Read),
+    command(&["htmlq"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .values("aBr")
+        .options(&[opt("o", "output").role(Role::Write), opt("f", "filename").role(Role::Read)])
+        .first(&[Role::Text]),
+    command(&["gron"]).closed().stdin_filter().lenient().operands(Role::RemoteSource),
+    // Its magic form runs the command in its operands: `jc ls -l`.
+    command(&["jc"]).closed().stdin_filter().lenient().hatch(converter),
+    command(&["dasel"])
+        .closed()
+        .stdin_filter()
+        .lenient()
+        .values("srwptvc")
+        .options(&[opt("f", "file").role(Role::Read), opt("o", "out").role(Role::Write)])
+        .hatch(selector),
     command(&["mlr", "miller", "datamash"])
         .stdin_filter()
         .closed()
@@ -471,23 +504,13 @@ pub const ROWS: &[Row] = &[
         .options(&[
             opt("", "pager").value().opaque(Cause::ExecOption).except(&["cat", "less", "never", "never*"]),
             opt("", "build").unbounded().adds(&[FileWrite]),
+            opt("", "generate-config-file").adds(&[FileWrite]),
         ])
         .operands(Role::Read),
-    command(&[
-        "envsubst",
-        "numfmt",
-        "ascii2uni",
-        "uni2ascii",
-        "seq",
-        "factor",
-        "figlet",
-        "toilet",
-        "lolcat",
-        "jo",
-    ])
-    .pure()
-    .stdin_filter()
-    .lenient(),
+    command(&["envsubst", "numfmt", "ascii2uni", "uni2ascii", "seq", "factor", "figlet", "toilet", "jo"])
+        .pure()
+        .stdin_filter()
+        .lenient(),
     command(&["bc"]).closed().stdin_filter().lenient().operands(Role::Read),
     command(&["dc"])
         .closed()
@@ -513,6 +536,21 @@ fn pager<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     }
 }
 
+/// `jc COMMAND …` runs COMMAND; `jc --ls` reads its standard input.
+fn converter<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    let argv = call.words.get(call.first_operand..).unwrap_or(&[]);
+    if !argv.is_empty() {
+        findings.run(argv);
+    }
+}
+
+/// `dasel put` and `dasel delete` change the file in place.
+fn selector<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
+    if matches!(call.operand(0), Some("put" | "delete")) && call.has("f") {
+        findings.add(FileModify, call.name.span());
+    }
+}
+
 /// `dc -e '!cmd'` runs a shell command, and so may what it reads.
 fn calculator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if call.fed || call.words.iter().any(|word| word.value.literal().is_none_or(|text| text.contains('!'))) {
@@ -524,12 +562,22 @@ fn calculator<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 fn miller<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let reaches_out = |text: &str| {
         matches!(text, "tee" | "split")
-            || text.contains("system(")
-            || text.contains("exec(")
+            || text.contains("system")
+            || text.contains("exec")
             || text.contains('>')
             || text.contains('|')
     };
-    if call.words.iter().any(|arg| arg.value.literal().is_none_or(reaches_out))
+    // Decompressors to run, code from a file, arguments from a file.
+    let loads = |text: &str| {
+        ["--prepipe", "--load", "--mload"].iter().any(|option| text.starts_with(option)) || text == "-s"
+    };
+    let is_code = |arg: &Arg| matches!(arg.value.literal(), Some("put" | "filter"));
+    let has_code = call.words.iter().any(is_code);
+    let from_file = |text: &str| has_code && text == "-f";
+    if call
+        .words
+        .iter()
+        .any(|arg| arg.value.literal().is_none_or(|text| reaches_out(text) || loads(text) || from_file(text)))
         && call.name.text() != Some("datamash")
     {
         findings.opaque(Cause::ExecOption, call.name.span());

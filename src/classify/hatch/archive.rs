@@ -404,6 +404,14 @@ pub fn jar<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if matches!(known, "--help" | "--version" | "-h") {
         return;
     }
+    // `-J` hands an option to the Java machine, which may load code; `@` reads options from a file.
+    if let Some(word) = call
+        .operands
+        .iter()
+        .find(|word| word.known_prefix().starts_with("-J") || word.known_prefix().starts_with('@'))
+    {
+        findings.opaque(Cause::ExecOption, word.span());
+    }
     let letters = if known.starts_with("--") { "" } else { known };
     if letters.contains('t') || has("--list") || has("--describe-module") {
         findings.add(FileRead, span);

@@ -35,9 +35,7 @@ const COMPILER_VALUED: &[&str] = &[
     "--sysroot",
     "-e",
     "-G",
-    "-aux-info",
     "--param",
-    "-ccbin",
     "-gencode",
 ];
 
@@ -55,12 +53,12 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
                     None => findings.unknown_path(FileWrite, word.span()),
                 }
             }
-            "-MF" | "-MJ" => {
+            "-MF" | "-MJ" | "-aux-info" => {
                 if let Some(file) = words.next() {
                     findings.role(Role::Write, file);
                 }
             }
-            "-wrapper" | "-B" | "-specs" | "-fplugin" | "-load" | "-plugin" => {
+            "-wrapper" | "-B" | "-specs" | "-fplugin" | "-load" | "-plugin" | "-ccbin" => {
                 findings.opaque(Cause::ExecOption, word.span());
                 words.next();
             }
@@ -81,6 +79,8 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             "-E" | "-fsyntax-only" | "-M" | "-MM" | "-v" | "--version" | "-###" | "--help" | "-Q" | "-V" => {
                 is_silent = true;
             }
+            // `tcc -run`, `dmd -run`: compile and run.
+            "-run" => findings.opaque(Cause::ScriptFile, word.span()),
             "-MD" | "-MMD" | "-save-temps" => findings.unknown_path(FileWrite, word.span()),
             "-" => has_source = true,
             _ if COMPILER_VALUED.contains(&known) => {
@@ -106,6 +106,9 @@ pub fn compiler<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             .any(|head| known.starts_with(head)) =>
             {
                 findings.opaque(Cause::ExecOption, word.span());
+            }
+            _ if known.starts_with("-fdump-") || known.starts_with("-save-temps") => {
+                findings.unknown_path(FileWrite, word.span());
             }
             // Options from a file may be any of these.
             _ if known.starts_with('@') => findings.opaque(Cause::UnknownOption, word.span()),
