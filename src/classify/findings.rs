@@ -76,6 +76,10 @@ impl<'a> Findings<'a> {
 
     /// A class on the path that `word` names. Streams (`-`, `/dev/null` …) are no file.
     pub fn path(&mut self, class: OpClass, word: Word<'_>) {
+        // `tee >(wc -c)`: a pipe into a command that is judged where it stands.
+        if class == OpClass::FileWrite && word.is_whole() && word.span().of(self.source).starts_with(">(") {
+            return;
+        }
         let subject = match word.pattern() {
             Some(text) if path::is_stream(&text) => return,
             Some(text) => {

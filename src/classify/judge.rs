@@ -489,7 +489,10 @@ fn program_name(name: &str) -> Option<&str> {
         return Some(base);
     }
     let is_roundabout = name.starts_with('/')
-        && (name.starts_with("//") || directory.contains("//") || directory.contains("/."));
+        && (name.starts_with("//")
+            || directory.ends_with('/')
+            || directory.contains("//")
+            || directory.contains("/."));
     let place = Place { cwd: None, home: String::new() };
     let plain = if is_roundabout { place.resolve(directory) } else { None };
     plain.is_some_and(|directory| SYSTEM_DIRECTORIES.contains(&&*directory)).then_some(base)
@@ -505,7 +508,7 @@ fn text_of(arg: &Arg) -> String {
                 match piece {
                     shell::Piece::Known(part) | shell::Piece::Glob(part) => text.push_str(part),
                     shell::Piece::Home => text.push('~'),
-                    shell::Piece::Unknown { .. } => text.push('\u{fffd}'),
+                    shell::Piece::Number | shell::Piece::Unknown { .. } => text.push('\u{fffd}'),
                 }
             }
             text

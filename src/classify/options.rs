@@ -3,6 +3,8 @@
 //! Danger: an option taken for an operand (or a value for an option) hides its effect. Where the row does not know an
 //! option, the row's [`Unknown`] answer holds, never silence.
 
+use std::borrow::Cow;
+
 use crate::shell::{Arg, Piece, Span, Value};
 
 use super::spec::{CommandSpec, OptionSpec, Style, Takes, Traits, Unknown};
@@ -23,6 +25,11 @@ impl<'a> Word<'a> {
     /// The word without the first `skip` bytes of its known text.
     pub const fn after(arg: &'a Arg, skip: usize) -> Self {
         Self { arg, skip }
+    }
+
+    /// Whether nothing of the word is left out.
+    pub const fn is_whole(self) -> bool {
+        self.skip == 0
     }
 
     /// This word without `more` further bytes.
@@ -54,6 +61,21 @@ impl<'a> Word<'a> {
         }
     }
 
+    /// The text as a script in a language where one number is as good as another (sed, awk): known text, and a number for
+    /// each that arithmetic will give.
+    pub fn numbered(self) -> Option<Cow<'a, str>> {
+        let Value::Partial(pieces) = &self.arg.value else { return self.text().map(Cow::Borrowed) };
+        let mut whole = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Known(text) => whole.push_str(text),
+                Piece::Number => whole.push('1'),
+                Piece::Glob(_) | Piece::Home | Piece::Unknown { .. } => return None,
+            }
+        }
+        whole.get(self.skip..).map(|text| Cow::Owned(text.to_owned()))
+    }
+
     /// The text that the word surely begins with.
     pub fn known_prefix(self) -> &'a str {
         self.arg.value.known_prefix().get(self.skip..).unwrap_or("")
@@ -72,7 +94,7 @@ impl<'a> Word<'a> {
                     match piece {
                         Piece::Known(text) | Piece::Glob(text) => whole.push_str(text),
                         Piece::Home => whole.push('~'),
-                        Piece::Unknown { .. } => return None,
+                        Piece::Number | Piece::Unknown { .. } => return None,
                     }
                 }
                 whole.get(self.skip..).map(str::to_owned)
@@ -97,7 +119,7 @@ impl<'a> Word<'a> {
             match piece {
                 Piece::Known(text) | Piece::Glob(text) => code.push_str(text.get(skip..).unwrap_or("")),
                 Piece::Home => code.push_str(home),
-                Piece::Unknown { .. } => {
+                Piece::Number | Piece::Unknown { .. } => {
                     code.push_str("\"$1\"");
                     is_known = false;
                 }
@@ -115,7 +137,9 @@ impl<'a> Word<'a> {
     pub fn is_dynamic(self) -> bool {
         match &self.arg.value {
             Value::Literal(_) => false,
-            Value::Partial(pieces) => pieces.iter().any(|piece| matches!(piece, Piece::Unknown { .. })),
+            Value::Partial(pieces) => {
+                pieces.iter().any(|piece| matches!(piece, Piece::Number | Piece::Unknown { .. }))
+            }
             Value::Unknown { .. } => true,
         }
     }

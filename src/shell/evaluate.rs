@@ -282,7 +282,7 @@ impl<'a> Evaluator<'a> {
             let inner = text.get(at + 2..close.saturating_sub(1)).unwrap_or(&[]);
             match text.get(at + 1) {
                 Some(b'{') => self.parameter(inner, quoted, builder),
-                Some(b'(') if self.is_arithmetic(word, at) => builder.unknown(false),
+                Some(b'(') if self.is_arithmetic(word, at) => builder.piece(Piece::Number),
                 Some(b'[') => builder.unknown(false),
                 _ => builder.unknown(!quoted),
             }
@@ -368,7 +368,7 @@ impl<'a> Evaluator<'a> {
             match self.variables.lookup(b"HOME") {
                 Lookup::Unset => builder.piece(Piece::Home),
                 Lookup::Known(home) => builder.quoted(home.as_bytes()),
-                Lookup::Changed => builder.unknown(false),
+                Lookup::Number | Lookup::Changed => builder.unknown(false),
             }
             return stop;
         }
@@ -385,6 +385,9 @@ impl<'a> Evaluator<'a> {
         match (name, self.variables.lookup(name)) {
             (_, Lookup::Known(value)) if quoted => builder.quoted(value.as_bytes()),
             (_, Lookup::Known(value)) if !self.variables.separators_changed() => builder.split(value),
+            (_, Lookup::Number) if quoted || !self.variables.separators_changed() => {
+                builder.piece(Piece::Number);
+            }
             (b"HOME", Lookup::Unset) => builder.piece(Piece::Home),
             (b"IFS", Lookup::Unset) if quoted => builder.quoted(b" \t\n"),
             (b"IFS", Lookup::Unset) => builder.separator(),

@@ -128,7 +128,7 @@ fn is_code(value: &Value) -> bool {
             let known = |test: &dyn Fn(&str) -> bool| {
                 pieces.iter().any(|piece| match piece {
                     Piece::Known(text) | Piece::Glob(text) => test(text),
-                    Piece::Home | Piece::Unknown { .. } => false,
+                    Piece::Home | Piece::Number | Piece::Unknown { .. } => false,
                 })
             };
             known(&|text| text.contains('[')) && known(&code)
@@ -244,7 +244,7 @@ fn written(arg: &Arg) -> Option<String> {
             .iter()
             .map(|piece| match piece {
                 Piece::Known(text) | Piece::Glob(text) => Some(text.as_str()),
-                Piece::Home | Piece::Unknown { .. } => None,
+                Piece::Home | Piece::Number | Piece::Unknown { .. } => None,
             })
             .collect(),
         Value::Unknown { .. } => None,

@@ -221,6 +221,8 @@ fn rules_refuse() {
         ("case x y) a;; esac", "case_in"),
         ("for 1x in a; do b; done", "loop_variable"),
         ("for x in a; b; done", "loop_body"),
+        ("for ((i=0;i<1)); do b; done", "loop_arithmetic"),
+        ("for ((a;b;c;d)); do b; done", "loop_arithmetic"),
         ("echo \"${x:-\"$\\(rm x)\"}\"", "quote_in_parameter"),
         ("cat <<E\n${x:-\"$\\(rm x)\"}\nE\n", "quote_in_parameter"),
         ("echo \"${x:-\"`rm \\\"x\\\"`\"}\"", "quote_in_parameter"),
@@ -435,6 +437,31 @@ fn constants_hold_only_in_straight_line_code() {
     ] {
         let found = argvs(source).into_iter().find(|argv| argv[0] == "rm");
         assert_eq!(found.map(|argv| argv.join(" ")).as_deref(), Some(expected), "{source:?}");
+    }
+}
+
+#[test]
+fn arithmetic_gives_a_number() {
+    let last = |source: &str| {
+        parse(source).segments.last().and_then(|segment| segment.argv.last().cloned()).unwrap().value
+    };
+    let number = |rest: &str| Value::Partial(vec![Piece::Number, Piece::Known(rest.to_owned())]);
+    for source in ["P \"$((x))p\"", "P $((x-1))p", "n=$((x)); P \"${n}p\"", "n=$((x)); P $((n))p"] {
+        assert_eq!(last(source), number("p"), "{source}");
+    }
+    for source in [
+        "P \"${n}p\"",
+        "n=$x; P \"${n}p\"",
+        "n=$((1)); n=$x; P \"${n}p\"",
+        "n=$((1)); read n; P \"${n}p\"",
+        "n=$((1)); n+=x; P \"${n}p\"",
+        "n=$((1))$x; P \"${n}p\"",
+        "if a; then n=$((1)); fi; P \"${n}p\"",
+        "(n=$((1))); P \"${n}p\"",
+        "f() { n=$((1)); }; P \"${n}p\"",
+        "n=$((1)) Q; P \"${n}p\"",
+    ] {
+        assert_ne!(last(source), number("p"), "{source}");
     }
 }
 

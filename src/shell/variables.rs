@@ -7,23 +7,32 @@ use std::collections::{HashMap, HashSet};
 
 use super::cursor::is_name_byte;
 use super::reading::{CommandKind, RawCommand, RawWord, Reading};
-use super::word::{Arg, Value};
+use super::word::{Arg, Piece, Value};
 
 /// What is known of a variable.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lookup<'a> {
     /// The script gives it this value.
     Known(&'a str),
+    /// The script gives it the value of an arithmetic expression.
+    Number,
     /// The script does not touch it.
     Unset,
     /// The script may change it.
     Changed,
 }
 
+/// A value that the script makes certain.
+#[derive(Debug)]
+enum Known {
+    Text(String),
+    Number,
+}
+
 /// The variables of a script, at one point of it.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
-    values: HashMap<Vec<u8>, Option<String>>,
+    values: HashMap<Vec<u8>, Option<Known>>,
     /// Names that something other than straight-line code may change.
     unstable: HashSet<Vec<u8>>,
     /// Anything may have changed (`eval`, `source`, a dynamic name).
@@ -147,7 +156,8 @@ impl Variables {
             return;
         }
         let value = match value {
-            Value::Literal(text) => Some(text),
+            Value::Literal(text) => Some(Known::Text(text)),
+            Value::Partial(pieces) if matches!(pieces[..], [Piece::Number]) => Some(Known::Number),
             Value::Partial(_) | Value::Unknown { .. } => None,
         };
         self.values.insert(name.to_vec(), value);
@@ -159,7 +169,8 @@ impl Variables {
             return Lookup::Changed;
         }
         match self.values.get(name) {
-            Some(Some(value)) => Lookup::Known(value),
+            Some(Some(Known::Text(value))) => Lookup::Known(value),
+            Some(Some(Known::Number)) => Lookup::Number,
             Some(None) => Lookup::Changed,
             None => Lookup::Unset,
         }

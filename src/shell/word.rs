@@ -33,6 +33,8 @@ pub enum Piece {
     Glob(String),
     /// The user's home directory: an unquoted `~`, or `$HOME` where the script does not assign it.
     Home,
+    /// A number that only bash will know (`$((…))`): digits, a minus perhaps in front, one word in any case.
+    Number,
     /// Text that only bash will know (`$x`, `$(…)`). `splits`: unquoted, so it may become several words or none.
     Unknown {
         /// Whether field splitting may turn this piece into several words or none.
@@ -69,7 +71,7 @@ impl Value {
             Self::Literal(text) => text,
             Self::Partial(pieces) => match pieces.first() {
                 Some(Piece::Known(text)) => text,
-                Some(Piece::Glob(_) | Piece::Home | Piece::Unknown { .. }) | None => "",
+                Some(Piece::Glob(_) | Piece::Home | Piece::Number | Piece::Unknown { .. }) | None => "",
             },
             Self::Unknown { .. } => "",
         }

@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = &[
     command(&["unzip"])
         .closed()
         .classes(&[FileWrite])
-        .switches("aAbBCDfjKLMnoqsTuUvVWX:^/$")
+        .switches("12aAbBCDfjKLMnoqsTuUvVWX:^/$")
         .values("PIO")
         .options(&[
             opt("lvt", "").drops(&[FileWrite]),

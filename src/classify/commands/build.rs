@@ -2,7 +2,7 @@
 
 use crate::classify::findings::Findings;
 use crate::classify::hatch::build;
-use crate::classify::op::OpClass::{FileModify, FileWrite, Network};
+use crate::classify::op::OpClass::{FileModify, FileRead, FileWrite, Network};
 use crate::classify::opacity::Cause;
 use crate::classify::options::Call;
 use crate::classify::spec::{Role, Row, command, opt};
@@ -320,7 +320,7 @@ pub const ROWS: &[Row] = &[
     command(&["ldconfig"])
         .classes(&[FileWrite])
         .lenient()
-        .options(&[opt("p", "print-cache").drops(&[FileWrite])]),
+        .options(&[opt("p", "print-cache").drops(&[FileWrite]).adds(&[FileRead])]),
     command(&[
         "pkg-config",
         "pkgconf",

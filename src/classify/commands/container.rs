@@ -276,7 +276,8 @@ const DOCKER: &[Row] = &[
         .first(&[Role::Text])
         .operands(Role::Command),
     command(&["pull", "push", "login", "logout", "search"]).classes(&[Network]).lenient(),
-    command(&["build", "bake", "buildx", "builder", "farm"])
+    command(&["build"]).lenient().classes(&[Network]).opaque(Cause::ContainerImage).hatch(container::build),
+    command(&["bake", "buildx", "builder", "farm"])
         .lenient()
         .subcommands(BUILD)
         .lenient_sub()

@@ -209,7 +209,8 @@ const NPM: &[Row] = &[
     .options(NPM_OPTIONS),
     command(&["uninstall", "un", "unlink", "remove", "rm", "r", "prune"])
         .classes(&[Network, FileModify, Destructive])
-        .lenient(),
+        .lenient()
+        .options(&[opt("", "dry-run").drops(&[FileModify, Destructive])]),
     command(&["test", "t", "tst", "start", "stop", "restart"]).posix().opaque(Cause::PackageScript).lenient(),
     command(&["run", "run-script", "rum", "urn"]).posix().lenient().hatch(script),
     command(&["exec", "x"])

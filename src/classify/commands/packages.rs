@@ -26,7 +26,10 @@ const APT_OPTIONS: &[OptionSpec<'static>] = &[
         "Dpkg::Progress*",
     ]),
     opt("c", "config-file").value().opaque(Cause::Configuration),
-    opt("s", "simulate"),
+    opt("s", "simulate").drops(&[Destructive]),
+    opt("", "dry-run").drops(&[Destructive]),
+    opt("", "just-print").drops(&[Destructive]),
+    opt("", "no-act").drops(&[Destructive]),
     opt("h", "").info(),
 ];
 
@@ -49,9 +52,6 @@ pub const ROWS: &[Row] = &[
             "only-upgrade",
             "show-progress",
             "purge",
-            "dry-run",
-            "just-print",
-            "no-act",
         ])
         .values("ta")
         .long_values(&["target-release", "default-release", "host-architecture"])
@@ -277,12 +277,7 @@ const APT: &[Row] = &[
         "forget-new",
     ])
     .classes(&[Destructive])
-    .lenient()
-    .options(&[
-        opt("s", "simulate").drops(&[Destructive]),
-        opt("", "dry-run").drops(&[Destructive]),
-        opt("", "just-print").drops(&[Destructive]),
-    ]),
+    .lenient(),
     command(&[
         "list",
         "show",

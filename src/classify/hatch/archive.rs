@@ -305,6 +305,7 @@ impl<'a> Tar<'a> {
                     findings.role(Role::Read, operand);
                 }
             }
+            Some('t') if archive.is_none() => findings.add(FileRead, span),
             Some('t') => on_archive(FileRead),
             Some('d') => {
                 on_archive(FileRead);

@@ -29,8 +29,8 @@ pub fn judge<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let sources = call.all("source").filter_map(|given| given.value);
     let first = if has_program { None } else { call.operands.first().copied() };
     for word in sources.chain(first) {
-        match word.text() {
-            Some(text) => Program { text, at: 0, span: word.span(), findings }.run(),
+        match word.numbered() {
+            Some(text) => Program { text: &text, at: 0, span: word.span(), findings }.run(),
             None => findings.opaque(Cause::DynamicCode, word.span()),
         }
     }

@@ -148,7 +148,7 @@ pub fn remote<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
 pub fn remote_update<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     if call.name.text() != Some("show") {
         findings.add(GitWrite, call.name.span());
-    } else if call.words.iter().any(|arg| arg.value.literal() == Some("-n")) {
+    } else if call.operands.is_empty() || call.words.iter().any(|arg| arg.value.literal() == Some("-n")) {
         findings.drops(OpSet::of(&[Network]));
     }
 }

@@ -56,6 +56,9 @@ pub fn python<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     match name {
         "json.tool" => {
             findings.opaque = None;
+            if operands().next().is_none() {
+                findings.add(OpClass::FileRead, call.name.span());
+            }
             for (index, file) in operands().enumerate() {
                 findings.role(if index == 0 { Role::Read } else { Role::Write }, file);
             }

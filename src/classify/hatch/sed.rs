@@ -23,14 +23,14 @@ pub fn judge<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
     let expressions = call.all("expression").filter_map(|given| given.value);
     let first = if has_script { None } else { call.operands.first().copied() };
     for word in expressions.chain(first) {
-        let Some(part) = word.text() else {
+        let Some(part) = word.numbered() else {
             findings.opaque(Cause::DynamicCode, word.span());
             return;
         };
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(part);
+        text.push_str(&part);
         span = word.span();
     }
     if script(&text, span, findings).is_none() {

@@ -308,6 +308,13 @@ impl Lexer<'_, '_> {
         };
         let start = self.position();
         self.out().token(b"www in www");
+        // Bash wants three expressions; a semicolon in quotes or a substitution divides none.
+        let text = self.bytes(start + 2, end);
+        let semicolons = text.iter().filter(|byte| **byte == b';').count();
+        let hides = text.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'\\' | b'$'));
+        if semicolons < 2 || semicolons > 2 && !hides {
+            self.problem("loop_arithmetic");
+        }
         self.arithmetic_text(end);
         self.cover(Piece::Word, start);
     }
