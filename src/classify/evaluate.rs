@@ -68,7 +68,8 @@ pub fn evaluate<'a>(
             // Options may also follow the word that is no subcommand.
             call = options::read(row, &parents, name, words, false);
             call.fed = fed;
-            call.info &= is_all(row, words);
+            // An unknown one may be a program of its own, or an alias for a run: `cargo x --help`.
+            call.info &= is_all(row, words) && !matches!(sub, Sub::Unknown);
         }
         let bare = call.operands.is_empty();
         base = base.union(match row.bare {

@@ -39,7 +39,7 @@ fn piece(piece: &Piece) -> Vec<Token> {
     match piece {
         Piece::Known(text) => text.bytes().map(Token::Byte).collect(),
         Piece::Glob(_) | Piece::Unknown { splits: true } => vec![Token::Across],
-        Piece::Home | Piece::Unknown { splits: false } => vec![Token::Within],
+        Piece::Home | Piece::Number | Piece::Unknown { splits: false } => vec![Token::Within],
     }
 }
 

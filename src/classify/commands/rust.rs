@@ -57,6 +57,8 @@ pub const ROWS: &[Row] = &[
 
 /// `cargo +nightly test`: the toolchain, then as ever.
 const CARGO_ALL: &[Row] = &[
+    // A toolchain by its path is programs of the workspace.
+    command(&["+/*", "+.*"]).opaque(Cause::ExecOption).lenient(),
     command(&["+*"]).lenient().subcommands(CARGO),
     CARGO[0],
     CARGO[1],
