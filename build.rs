@@ -41,10 +41,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     source.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("profiles.rs"), source)?;
+    // Addresses that are relocated at start, packed: else half a megabyte is read for them.
     let mut out = std::io::stdout().lock();
     std::io::Write::write_all(
         &mut out,
-        b"cargo::rerun-if-changed=profiles\ncargo::rerun-if-changed=build.rs\n",
+        b"cargo::rerun-if-changed=profiles\ncargo::rerun-if-changed=build.rs\n\
+        cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs\n",
     )?;
     Ok(())
 }

@@ -1,16 +1,21 @@
 //! The `swbox` program: `cli::run` decides everything, and a panic is an error like any other, never a weaker run.
+#![no_main]
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
+#[global_allocator]
+static MEMORY: swbox::sys::memory::Early = swbox::sys::memory::Early;
+
+swbox::program!(start);
+
+fn start() -> u8 {
     swbox::service::end_on_panic();
-    if let Some(code) = swbox::proxy::hidden(std::env::args_os()) {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = swbox::proxy::hidden(args.iter().cloned()) {
         return code;
     }
-    let args: Vec<OsString> = std::env::args_os().collect();
     if args.get(1).is_some_and(|name| name == swbox::jail::act::SUBCOMMAND) {
-        return ExitCode::from(swbox::jail::doctor::main(&args[2..]));
+        return swbox::jail::doctor::main(&args[2..]);
     }
-    ExitCode::from(swbox::cli::run(&args))
+    swbox::cli::run(&args)
 }

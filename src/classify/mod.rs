@@ -14,6 +14,7 @@ pub mod judge;
 pub mod op;
 pub mod opacity;
 pub mod options;
+mod packed;
 pub mod path;
 pub mod redirect;
 pub mod registry;

@@ -79,6 +79,16 @@ impl OpSet {
         Self(bits)
     }
 
+    /// As a number.
+    pub(super) const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The set of this number.
+    pub(super) const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
     /// With one class more.
     #[must_use]
     pub const fn with(self, class: OpClass) -> Self {

@@ -46,6 +46,31 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All of them, in order.
+    pub(super) const ALL: [Self; 19] = [
+        Self::Interpreter,
+        Self::StdinCode,
+        Self::ScriptFile,
+        Self::BuildTool,
+        Self::TestRunner,
+        Self::PackageScript,
+        Self::ContainerImage,
+        Self::ExecOption,
+        Self::Editor,
+        Self::Configuration,
+        Self::Scheduled,
+        Self::UnknownProgram,
+        Self::UnknownSubcommand,
+        Self::UnknownOption,
+        Self::DynamicVerb,
+        Self::DynamicCode,
+        Self::DataAsCode,
+        Self::Environment,
+        Self::Unreadable,
+    ];
+}
+
+impl Cause {
     /// The stable snake-case code.
     pub const fn code(self) -> &'static str {
         match self {

@@ -3,24 +3,21 @@
 //! Duty: look-up without any start-up cost: the hash table over all families is computed by the compiler.
 
 use super::commands::FAMILIES;
+use super::packed;
 use super::spec::Row;
 
 const SLOTS: usize = 4096;
 
-/// (family + 1, row) by hash of each name, open addressing; (0, 0) is free.
-static TABLE: [(u8, u16); SLOTS] = build();
+/// The index of a row + 1, by hash of each name, open addressing; 0 is free.
+static TABLE: [u16; SLOTS] = build();
 
 /// The built-in row of the program with this base name.
 pub fn lookup(name: &str) -> Option<&'static Row> {
     let mut slot = hash(name.as_bytes()) % SLOTS;
     loop {
-        let (family, row) = TABLE[slot];
-        if family == 0 {
-            return None;
-        }
-        let row = &FAMILIES[family as usize - 1][row as usize];
-        if row.names.contains(&name) {
-            return Some(row);
+        let index = usize::from(TABLE[slot]).checked_sub(1)?;
+        if packed::is_named(index, name) {
+            return packed::row(index);
         }
         slot = (slot + 1) % SLOTS;
     }
@@ -28,7 +25,7 @@ pub fn lookup(name: &str) -> Option<&'static Row> {
 
 /// Every built-in row.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    FAMILIES.iter().flat_map(|family| family.iter())
+    (0..packed::COUNT).filter_map(packed::row)
 }
 
 const fn hash(name: &[u8]) -> usize {
@@ -41,22 +38,23 @@ const fn hash(name: &[u8]) -> usize {
     (hash ^ (hash >> 15)) as usize
 }
 
-#[allow(clippy::cast_possible_truncation)]
-const fn build() -> [(u8, u16); SLOTS] {
-    let mut table = [(0, 0); SLOTS];
+const fn build() -> [u16; SLOTS] {
+    let mut table = [0; SLOTS];
+    let mut count = 0;
     let mut family = 0;
     while family < FAMILIES.len() {
         let rows = FAMILIES[family];
         let mut row = 0;
         while row < rows.len() {
             let names = rows[row].names;
+            count += 1;
             let mut name = 0;
             while name < names.len() {
                 let mut slot = hash(names[name].as_bytes()) % SLOTS;
-                while table[slot].0 != 0 {
+                while table[slot] != 0 {
                     slot = (slot + 1) % SLOTS;
                 }
-                table[slot] = (family as u8 + 1, row as u16);
+                table[slot] = count;
                 name += 1;
             }
             row += 1;

@@ -77,6 +77,29 @@ pub enum Role {
     Sql,
 }
 
+impl Role {
+    /// All of them, in order.
+    pub(super) const ALL: [Self; 17] = [
+        Self::Text,
+        Self::Read,
+        Self::Write,
+        Self::Modify,
+        Self::Delete,
+        Self::Search,
+        Self::List,
+        Self::Host,
+        Self::Url,
+        Self::RemoteSource,
+        Self::RemoteTarget,
+        Self::Command,
+        Self::Line,
+        Self::Shell,
+        Self::Code,
+        Self::Exec,
+        Self::Sql,
+    ];
+}
+
 /// What each operand (word that is no option) is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operands<'a> {
@@ -103,6 +126,11 @@ pub enum Takes {
     Rest,
 }
 
+impl Takes {
+    /// All of them, in order.
+    pub(super) const ALL: [Self; 5] = [Self::Nothing, Self::One, Self::Attached, Self::Two, Self::Rest];
+}
+
 /// How a program reads its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -112,6 +140,11 @@ pub enum Style {
     Single,
     /// No options: every word is an operand, the row's hatch reads them (`find`, `dd`, `tar`).
     Raw,
+}
+
+impl Style {
+    /// All of them, in order.
+    pub(super) const ALL: [Self; 3] = [Self::Gnu, Self::Single, Self::Raw];
 }
 
 /// What an option that the row does not list means.

@@ -62,6 +62,16 @@ impl Traits {
     /// (option) The exact tool does not cover this use (`rm -r` is no `delete_file`).
     pub const NO_TOOL: Self = Self(1 << 23);
 
+    /// As a number.
+    pub(super) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The properties of this number.
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// Both together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -114,7 +114,7 @@ pub(super) struct CommandArgs {
 }
 
 /// `swbox exec`.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) law: LawArgs,

@@ -13,6 +13,7 @@ mod exec;
 pub mod exit;
 mod explain;
 mod output;
+mod quick;
 mod refusal;
 mod session;
 mod shell;
@@ -60,9 +61,12 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
     if args.get(1).is_some_and(|command| command == "bash") {
         return bash(&args[2..]);
     }
+    let is_exec = args.get(1).is_some_and(|command| command == "exec");
+    if let Some(exec) = args.get(2..).filter(|_| is_exec).and_then(quick::read) {
+        return exec::exec(exec, ColorChoice::default());
+    }
     // What it does not understand, help among it, is the whole command line's to answer.
-    let exec = args.get(1).filter(|command| *command == "exec").map(|_| ExecCli::try_parse_from(&args[1..]));
-    if let Some(Ok(cli)) = exec {
+    if is_exec && let Ok(cli) = ExecCli::try_parse_from(&args[1..]) {
         return exec::exec(cli.exec, cli.color);
     }
     let cli = match Cli::try_parse_from(args) {

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create,
@@ -22,6 +22,7 @@ use super::git::{COPIES, Hold, Layout, ON_SCRATCH};
 use super::limits;
 use super::outputs::KEPT;
 use super::overlay;
+use super::places::Places;
 use super::plan::{JailPlan, Step, View};
 use super::points::{Kind, Points, attach_over, create, write_all};
 use super::report::{At, SetupError, Stage};
@@ -40,6 +41,8 @@ pub(super) struct Root {
     scratch: OwnedFd,
     /// Whether the scratch is attached at one of [`ATTACH_AT`], not over the old root itself.
     aside: bool,
+    /// The host's places, as they are seen while the old root is there.
+    host: Places,
     /// The names in the new root, which is the directory `root` of the scratch, a mount of its own.
     points: Points,
     /// Stubs for secrets that were made: for files, for directories.
@@ -96,6 +99,7 @@ impl Root {
         Ok(Self {
             scratch,
             aside,
+            host: Places::default(),
             points: Points::new(root),
             stubs: [false; 2],
             made: 0,
@@ -172,8 +176,7 @@ impl Root {
     }
 
     fn bind(&mut self, plan: &JailPlan, path: &Path, attributes: Attributes) -> io::Result<()> {
-        let stat = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
-        match FileType::from_raw_mode(stat.st_mode) {
+        match self.host.kind(path)? {
             FileType::Symlink => {
                 let text = rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?;
                 self.points.link(path, &text)?;

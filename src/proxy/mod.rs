@@ -21,7 +21,6 @@ mod tests;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 
 use crate::diagnostic::Diagnostic;
 
@@ -30,7 +29,7 @@ pub use process::{Order, Spawned};
 
 /// Runs the subcommand that swbox starts of itself, if the arguments name one: the proxy process, or ssh's way to it.
 /// To be asked before anything else reads the arguments.
-pub fn hidden(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+pub fn hidden(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let name = arguments.nth(1)?;
     let result = match name.to_str()? {
         process::SUBCOMMAND => process::run(),
@@ -43,11 +42,11 @@ pub fn hidden(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
         }
         _ => return None,
     };
-    Some(result.map_or_else(failed, |()| ExitCode::SUCCESS))
+    Some(result.map_or_else(failed, |()| 0))
 }
 
-fn failed(problem: Diagnostic) -> ExitCode {
+fn failed(problem: Diagnostic) -> u8 {
     // swbox takes what the proxy says into its report, ssh shows what its ProxyCommand says.
     let _ = writeln!(std::io::stderr(), "swbox: {}", problem.message);
-    ExitCode::FAILURE
+    1
 }

@@ -9,7 +9,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
+
 use crate::diagnostic::Diagnostic;
+use crate::jail::Places;
 use crate::profile::resolve::secret_places;
 use crate::profile::value::Anchors;
 use crate::profile::{HostFacts, Profile};
@@ -68,11 +71,12 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
     let places = secret_places(profile, &anchors);
     let mut found = Vec::new();
+    let mut host = Places::default();
     for place in places {
         if place.as_os_str().as_bytes().contains(&b'*') {
             found.extend(matching(&place));
-        } else if let Ok(meta) = fs::symlink_metadata(&place) {
-            if meta.is_symlink() {
+        } else if let Ok(kind) = host.kind(&place) {
+            if kind == FileType::Symlink {
                 found.extend(fs::canonicalize(&place));
             }
             found.push(place);

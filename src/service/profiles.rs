@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::host::{user_profiles, variable};
 use super::suggest;
 use crate::diagnostic::Diagnostic;
+use crate::jail::Places;
 use crate::profile::value::{Anchors, lies_in};
 use crate::profile::{HostFacts, Profile, builtin};
 
@@ -172,8 +173,9 @@ pub(super) fn names(named: &[OsString], workspace: &Path, facts: &HostFacts) -> 
         let system = ["/usr", "/bin", "/sbin"].map(Path::new);
         let search: Vec<PathBuf> =
             search.filter(|directory| !system.iter().any(|place| lies_in(directory, place))).collect();
+        let mut host = Places::default();
         for builtin in builtin::all() {
-            let file = builtin.files.iter().any(|file| workspace.join(file).symlink_metadata().is_ok());
+            let file = builtin.files.iter().any(|file| host.kind(&workspace.join(file)).is_ok());
             if file
                 || builtin.variables.iter().any(|name| is_on(facts, name))
                 || builtin.holds(&search, &anchors)

@@ -5,9 +5,11 @@
 pub mod arguments;
 pub mod attempt;
 pub mod landlock;
+pub mod memory;
 pub mod mount;
 pub mod net;
 pub mod process;
 pub mod seccomp;
 pub mod signal;
+pub mod start;
 pub mod streams;

@@ -31,8 +31,9 @@ extern "C" fn look() {
 pub fn directory_stream() -> Option<&'static str> {
     let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     [input.as_fd(), output.as_fd(), error.as_fd()].into_iter().zip(NAMES).find_map(|(stream, name)| {
-        let file = std::fs::File::from(stream.try_clone_to_owned().ok()?);
-        file.metadata().is_ok_and(|found| found.is_dir()).then_some(name)
+        let found = rustix::fs::fstat(stream).ok()?;
+        (rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::Directory)
+            .then_some(name)
     })
 }
 

@@ -37,8 +37,9 @@ pub mod wrapper;
 
 use super::spec::Row;
 
-/// Every family. A program stands in one row only (a test holds this).
-pub static FAMILIES: &[&[Row]] = &[
+/// Every family. A program stands in one row only (a test holds this). For the compiler: the program has them
+/// [packed](super::packed), so no code may name this or a `ROWS`.
+pub(super) const FAMILIES: &[&[Row]] = &[
     text::ROWS,
     search::ROWS,
     language::ROWS,

@@ -1,0 +1,178 @@
+//! The program's memory: what is asked for first comes from one block, in order, and is not taken back.
+//!
+//! One command needs less than that block. Giving memory back costs more than it brings there: looking for free pieces is
+//! a fifth of all instructions before the jail, and each piece that is freed after a fork breaks a shared page for nothing.
+//! Programs that live longer fill the block once and then have the system's allocator.
+//!
+//! Danger: memory handed out twice. The end of what is given only grows, but for the last piece.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of the block; pages of it that nobody asked for do not exist.
+const SIZE: usize = 1024 * 1024;
+
+/// Larger pieces are the system's from the start: it has them zeroed without touching them, and takes them back.
+const LARGE: usize = 16 * 1024;
+
+#[repr(C, align(4096))]
+struct Block(UnsafeCell<[u8; SIZE]>);
+
+// SAFETY: the block is only reached through pointers that `Early` gave out, each for bytes of its own.
+unsafe impl Sync for Block {}
+
+static BLOCK: Block = Block(UnsafeCell::new([0; SIZE]));
+
+/// How much of the block is given out.
+static GIVEN: AtomicUsize = AtomicUsize::new(0);
+
+/// The allocator of the program.
+#[derive(Debug)]
+pub struct Early;
+
+impl Early {
+    /// A piece of the block, or nothing when the rest of it is too small.
+    fn piece(layout: Layout) -> Option<*mut u8> {
+        let mut given = GIVEN.load(Ordering::Relaxed);
+        loop {
+            // The block is aligned to a page, so offsets are as aligned as addresses up to that.
+            if layout.align() > 4096 || layout.size() > LARGE {
+                return None;
+            }
+            let start = given.checked_next_multiple_of(layout.align())?;
+            let end = start.checked_add(layout.size()).filter(|end| *end <= SIZE)?;
+            match GIVEN.compare_exchange_weak(given, end, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(BLOCK.0.get().cast::<u8>().wrapping_add(start)),
+                Err(other) => given = other,
+            }
+        }
+    }
+
+    /// Where in the block a pointer leads, if it does.
+    fn offset(pointer: *mut u8) -> Option<usize> {
+        let offset = pointer.addr().wrapping_sub(BLOCK.0.get().addr());
+        (offset < SIZE).then_some(offset)
+    }
+
+    /// Moves the end of what is given from `from` to `to`, if it is there.
+    fn move_end(from: usize, to: usize) -> bool {
+        GIVEN.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+// SAFETY: a piece is given to one caller only, by the exchange that moves the end over it, and is taken back only as the
+// last one, by the exchange that moves the end back. What does not fit, and what the system gave, is the system's.
+unsafe impl GlobalAlloc for Early {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is the system allocator's condition.
+        Self::piece(layout).unwrap_or_else(|| unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        match Self::piece(layout) {
+            Some(piece) => {
+                // SAFETY: the piece has this size. It may have been given out before.
+                unsafe { piece.write_bytes(0, layout.size()) };
+                piece
+            }
+            // SAFETY: the caller's promise is the system allocator's condition.
+            None => unsafe { System.alloc_zeroed(layout) },
+        }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        match Self::offset(pointer) {
+            Some(start) => {
+                Self::move_end(start + layout.size(), start);
+            }
+            // SAFETY: it is not of the block, so the system gave it for this layout.
+            None => unsafe { System.dealloc(pointer, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let Some(start) = Self::offset(pointer) else {
+            // SAFETY: it is not of the block, so the system gave it for this layout.
+            return unsafe { System.realloc(pointer, layout, size) };
+        };
+        let end = start.saturating_add(size);
+        if (size <= LARGE && end <= SIZE && Self::move_end(start + layout.size(), end))
+            || size <= layout.size()
+        {
+            return pointer;
+        }
+        // SAFETY: the caller promises that `size` fits this alignment; both pieces are at least the shorter length, and
+        // a new piece overlaps no other.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                new.copy_from_nonoverlapping(pointer, layout.size());
+            }
+            new
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_do_not_overlap_and_keep_their_bytes() {
+        let mut live: Vec<(*mut u8, Layout, u8)> = Vec::new();
+        let mut seed = 1_u64;
+        for turn in 0..20_000_u64 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(turn | 1);
+            let pick = (seed >> 33) as usize;
+            let layout = Layout::from_size_align(1 + pick % 300, 1 << (pick % 8)).unwrap();
+            let mark = (pick % 251) as u8;
+            // SAFETY: each pointer is used with the layout it was given for, and once only after it was freed.
+            unsafe {
+                match pick % 4 {
+                    0 | 1 => {
+                        let new = Early.alloc(layout);
+                        assert!(!new.is_null() && new.addr().is_multiple_of(layout.align()));
+                        new.write_bytes(mark, layout.size());
+                        live.push((new, layout, mark));
+                    }
+                    2 if !live.is_empty() => {
+                        let at = if pick.is_multiple_of(3) { live.len() - 1 } else { pick % live.len() };
+                        let (old, of, mark) = live.swap_remove(at);
+                        let size = 1 + (pick >> 8) % 400;
+                        let new = Early.realloc(old, of, size);
+                        let kept = std::slice::from_raw_parts(new, size.min(of.size()));
+                        assert!(kept.iter().all(|byte| *byte == mark));
+                        new.write_bytes(mark, size);
+                        live.push((new, Layout::from_size_align(size, of.align()).unwrap(), mark));
+                    }
+                    3 if !live.is_empty() => {
+                        let (old, of, mark) = live.swap_remove(pick % live.len());
+                        assert!(std::slice::from_raw_parts(old, of.size()).iter().all(|byte| *byte == mark));
+                        Early.dealloc(old, of);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (pointer, layout, mark) in live {
+            // SAFETY: as above.
+            unsafe {
+                assert!(std::slice::from_raw_parts(pointer, layout.size()).iter().all(|byte| *byte == mark));
+                Early.dealloc(pointer, layout);
+            }
+        }
+        let large = Layout::from_size_align(LARGE + 1, 1).unwrap();
+        assert_eq!(Early::piece(large), None);
+        // SAFETY: the piece has that size and is freed once.
+        unsafe {
+            for layout in [large, Layout::from_size_align(100, 1).unwrap()] {
+                let zeroed = Early.alloc_zeroed(layout);
+                assert!(std::slice::from_raw_parts(zeroed, layout.size()).iter().all(|byte| *byte == 0));
+                Early.dealloc(zeroed, layout);
+            }
+        }
+        assert_eq!(Early::piece(Layout::from_size_align(1, 8192).unwrap()), None);
+    }
+}
