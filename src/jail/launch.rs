@@ -50,16 +50,31 @@ enum Failure {
 
 /// Runs the command of `plan` and waits until nothing of it is left.
 pub fn launch(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> {
-    if !single_threaded() {
-        return Err(Diagnostic::new(
-            "not_single_threaded",
-            "a jail is launched only by a process with one thread",
-        ));
+    descend(plan, attempt(plan, capture), capture)
+}
+
+/// As [`launch`], with a plan that has no lesser ones; `whole` is the same plan with them, where they are needed.
+pub fn launch_best(
+    plan: &JailPlan,
+    whole: impl FnOnce() -> Result<JailPlan, Diagnostic>,
+    capture: Capture,
+) -> Result<Outcome, Diagnostic> {
+    match attempt(plan, capture) {
+        Err(refused @ Failure::Refused(_)) => descend(&whole()?, Err(refused), capture),
+        other => descend(plan, other, capture),
     }
+}
+
+/// Goes on from the first try of `plan`: to what came of it, or to the next lesser plan.
+fn descend(
+    plan: &JailPlan,
+    first: Result<Outcome, Failure>,
+    capture: Capture,
+) -> Result<Outcome, Diagnostic> {
     let mut given_up = Vec::new();
-    let mut current = plan;
+    let (mut current, mut tried) = (plan, first);
     loop {
-        match attempt(current, capture) {
+        match tried {
             Ok(mut outcome) => {
                 outcome.degraded.splice(0..0, given_up);
                 return Ok(outcome);
@@ -73,6 +88,7 @@ pub fn launch(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> 
                 };
                 given_up.push(format!("level: {}", problem.message));
                 current = lesser;
+                tried = attempt(current, capture);
             }
         }
     }
@@ -80,6 +96,12 @@ pub fn launch(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> 
 
 /// One try of one plan.
 fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
+    if !single_threaded() {
+        return Err(Failure::Fatal(Diagnostic::new(
+            "not_single_threaded",
+            "a jail is launched only by a process with one thread",
+        )));
+    }
     let begun = now();
     let fatal = |stage: Stage, detail: &str| {
         let detail = detail.to_owned();

@@ -45,6 +45,8 @@ pub(super) struct Root {
     host: Places,
     /// The names in the new root, which is the directory `root` of the scratch, a mount of its own.
     points: Points,
+    /// The fresh `/proc`, when it is one.
+    proc: Option<OwnedFd>,
     /// Stubs for secrets that were made: for files, for directories.
     stubs: [bool; 2],
     /// How many things were made on the scratch, for their names.
@@ -101,6 +103,7 @@ impl Root {
             aside,
             host: Places::default(),
             points: Points::new(root),
+            proc: None,
             stubs: [false; 2],
             made: 0,
             given_up: Vec::new(),
@@ -231,7 +234,9 @@ impl Root {
             limits::bound_process_ids(&tree, processes)?;
         }
         set_attributes(tree.as_fd(), Attributes::READ_ONLY, false)?;
-        self.points.attach(&tree, Path::new("/proc"), Kind::Directory)
+        self.points.attach(&tree, Path::new("/proc"), Kind::Directory)?;
+        self.proc = Some(tree);
+        Ok(())
     }
 
     fn host_proc(&mut self) -> io::Result<()> {
@@ -365,11 +370,26 @@ impl Root {
     }
 
     fn secret(&mut self, path: &Path) -> io::Result<()> {
+        // A file that the kernel made, in a directory where nobody has put a link: no need to look.
+        let below = path.strip_prefix("/proc").ok().filter(|below| below.components().count() == 1);
+        if let Some(name) = below.filter(|_| self.proc.is_some()) {
+            let stub = self.stub(false)?;
+            let proc = self.proc.as_ref().ok_or(Errno::BADF)?;
+            return match move_mount(&stub, "", proc, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
+                Err(Errno::NOENT) => Ok(()),
+                hidden => Ok(hidden?),
+            };
+        }
         let target = match self.points.visible(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
             target => target?,
         };
         let directory = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
+        attach_over(&self.stub(directory)?, &target)
+    }
+
+    /// A stub to lay over a secret.
+    fn stub(&mut self, directory: bool) -> io::Result<OwnedFd> {
         let name = if directory { "stub-directory" } else { "stub-file" };
         let made = self.stubs.get_mut(usize::from(directory)).ok_or(Errno::INVAL)?;
         if !std::mem::replace(made, true) {
@@ -383,7 +403,7 @@ impl Root {
             set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
             attach(&tree, self.scratch.as_fd(), name)?;
         }
-        attach_over(&clone_tree(&self.scratch, name, false)?, &target)
+        Ok(clone_tree(&self.scratch, name, false)?)
     }
 
     fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -63,8 +63,42 @@ pub(super) enum Shape {
     LandlockOnly,
 }
 
+/// Derives the plan that is tried first, without the lesser ones: they are rarely needed and cost as much each.
+pub fn best(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPlan, Diagnostic> {
+    check(spec, host, argv)?;
+    let mut best = shapes(host).iter().rev().map(|shape| shaped(spec, host, argv, *shape));
+    match best.find(Result::is_ok) {
+        Some(plan) => plan,
+        None => plan(spec, host, argv),
+    }
+}
+
 /// Derives the plan of one launch, with the lesser plans that follow when the host refuses its namespaces.
 pub fn plan(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPlan, Diagnostic> {
+    check(spec, host, argv)?;
+    let mut lesser: Option<Result<JailPlan, Diagnostic>> = None;
+    for shape in shapes(host) {
+        lesser = Some(match (shaped(spec, host, argv, *shape), lesser) {
+            (Ok(plan), Some(Ok(fallback))) => Ok(JailPlan { fallback: Some(Box::new(fallback)), ..plan }),
+            (Ok(plan), Some(Err(problem))) => Ok(JailPlan { no_fallback: Some(problem.message), ..plan }),
+            (Ok(plan), None) => Ok(plan),
+            (Err(_), Some(Ok(plan))) => Ok(plan),
+            (Err(problem), Some(Err(_)) | None) => Err(problem),
+        });
+    }
+    lesser.unwrap_or_else(|| Err(Diagnostic::new("no_level", "no level of the jail fits this host")))
+}
+
+/// The shapes that the host's level allows, the least first.
+fn shapes(host: &Host) -> &'static [Shape] {
+    match host.level {
+        Level::Full => &[Shape::LandlockOnly, Shape::FullHostProc, Shape::Full],
+        Level::LandlockOnly => &[Shape::LandlockOnly],
+    }
+}
+
+/// What no shape could do anything about.
+fn check(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<(), Diagnostic> {
     if argv.first().is_none_or(|name| name.is_empty()) {
         return Err(Diagnostic::new("empty_command", "there is no command to run"));
     }
@@ -78,21 +112,7 @@ pub fn plan(spec: &SandboxSpec, host: &Host, argv: &[OsString]) -> Result<JailPl
         )
         .help("a kernel with CONFIG_SECCOMP_FILTER is needed; see `swbox doctor`"));
     }
-    let shapes: &[Shape] = match host.level {
-        Level::Full => &[Shape::LandlockOnly, Shape::FullHostProc, Shape::Full],
-        Level::LandlockOnly => &[Shape::LandlockOnly],
-    };
-    let mut lesser: Option<Result<JailPlan, Diagnostic>> = None;
-    for shape in shapes {
-        lesser = Some(match (shaped(spec, host, argv, *shape), lesser) {
-            (Ok(plan), Some(Ok(fallback))) => Ok(JailPlan { fallback: Some(Box::new(fallback)), ..plan }),
-            (Ok(plan), Some(Err(problem))) => Ok(JailPlan { no_fallback: Some(problem.message), ..plan }),
-            (Ok(plan), None) => Ok(plan),
-            (Err(_), Some(Ok(plan))) => Ok(plan),
-            (Err(problem), Some(Err(_)) | None) => Err(problem),
-        });
-    }
-    lesser.unwrap_or_else(|| Err(Diagnostic::new("no_level", "no level of the jail fits this host")))
+    Ok(())
 }
 
 /// Entries that would not hold as they read.

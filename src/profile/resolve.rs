@@ -226,7 +226,7 @@ const ORDINARY_BELOW: &[&str] = &["/usr/src", "/usr/local/src", "/run/user", "/r
 const CONTAINERS: &[&str] =
     &["/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var", "/var/tmp", "/var/lib"];
 
-/// Refuses a workspace that would hand out more than a project.
+/// Refuses a workspace that would hand out more than a project. All paths are plain: see [`lies_in`].
 ///
 /// # Errors
 /// `workspace_refused` with the reason and what to do.
@@ -236,36 +236,36 @@ pub fn check_workspace(workspace: &Path, facts: &HostFacts, allow_home: bool) ->
             .help(help))
     };
     let elsewhere = "name the project's directory with --workspace DIR";
-    if workspace.parent().is_none() {
+    let is = |place: &Path| workspace.as_os_str() == place.as_os_str();
+    if is(Path::new("/")) {
         return refuse("it is the whole file system".to_owned(), elsewhere);
     }
-    if workspace == facts.home {
+    if is(&facts.home) {
         return if allow_home {
             Ok(())
         } else {
             refuse("it is your home directory".to_owned(), "name a project below it, or say --allow-home")
         };
     }
-    if facts.home.starts_with(workspace) {
+    if lies_in(&facts.home, workspace) {
         return refuse(format!("your home directory {} lies in it", facts.home.display()), elsewhere);
     }
-    if let Some(own) = facts.own.iter().find(|own| own.starts_with(workspace))
-        && (!workspace.starts_with(&facts.home) || !allow_home)
+    if let Some(own) = facts.own.iter().find(|own| lies_in(own, workspace))
+        && (!lies_in(workspace, &facts.home) || !allow_home)
     {
         return refuse(format!("swbox's own directory {} lies in it", own.display()), elsewhere);
     }
-    if let Some(own) = facts.own.iter().chain([&facts.cache]).find(|own| workspace.starts_with(own)) {
+    if let Some(own) = facts.own.iter().chain([&facts.cache]).find(|own| lies_in(workspace, own)) {
         return refuse(format!("it lies in swbox's own directory {}", own.display()), elsewhere);
     }
-    if let Some(secret) = facts.secrets.iter().find(|secret| workspace.starts_with(secret)) {
+    if let Some(secret) = facts.secrets.iter().find(|secret| lies_in(workspace, secret)) {
         return refuse(format!("it lies in the secret place {}", secret.display()), elsewhere);
     }
-    let ordinary =
-        ORDINARY_BELOW.iter().any(|place| workspace.starts_with(place) && workspace != Path::new(place));
-    if !ordinary && SYSTEM.iter().any(|place| workspace.starts_with(place)) {
+    let ordinary = ORDINARY_BELOW.iter().map(Path::new).any(|place| lies_in(workspace, place) && !is(place));
+    if !ordinary && SYSTEM.iter().any(|place| lies_in(workspace, Path::new(place))) {
         return refuse("it is a system directory".to_owned(), elsewhere);
     }
-    if CONTAINERS.iter().any(|place| workspace == Path::new(place)) {
+    if CONTAINERS.iter().any(|place| is(Path::new(place))) {
         return refuse("it holds more than one project".to_owned(), elsewhere);
     }
     Ok(())

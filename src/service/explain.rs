@@ -52,7 +52,7 @@ pub fn explain(law: &Law, command: Option<&Command>) -> Result<Explanation, Diag
     let rights = policy.rights(of_state, reading, request);
     let executes = runs_the_unseen(reading) && of_state.executes();
     let shown = Command::Argv(vec!["true".into()]);
-    let plan = plan(&setting, &rights, executes, command.unwrap_or(&shown), None)?;
+    let plan = plan(&setting, &rights, executes, command.unwrap_or(&shown), None, crate::jail::plan)?;
     Ok(Explanation {
         law: setting.shown(of_state),
         instructions: setting.state().instructions.clone(),

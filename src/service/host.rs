@@ -34,10 +34,10 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         Diagnostic::new("no_home", "HOME is not set, and this account has no home directory")
             .help("set HOME to an absolute path; it need not exist")
     })?;
-    let home = fs::canonicalize(&home).unwrap_or(home);
+    let home = fs::canonicalize(&home).unwrap_or_else(|_| plain(&home));
     let place = |name: &str, below: &str| {
-        let set = variable(&env, name).map(PathBuf::from).filter(|path| path.is_absolute());
-        set.unwrap_or_else(|| home.join(below))
+        let set = variable(&env, name).map(Path::new).filter(|path| path.is_absolute());
+        set.map_or_else(|| home.join(below), plain)
     };
     let own = vec![
         place("XDG_CONFIG_HOME", ".config").join("swbox"),
@@ -55,6 +55,11 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         env,
         home,
     })
+}
+
+/// Without doubled slashes and dots: paths are compared by their bytes.
+fn plain(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 /// Where profiles of the user are.
@@ -184,7 +189,7 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
 
 /// The user's git configuration, in the order in which git reads it.
 fn git_configuration(home: &Path, config: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(1024);
     for path in [config.join("git/config"), home.join(".gitconfig")] {
         if let Ok(file) = fs::File::open(path) {
             // What cannot be read gives no configuration; git inside then has its defaults.

@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::jail::{self, Capture, JailPlan};
 use crate::policy::{Policy, Rights, RightsRequest};
 use crate::profile::value::{Below, Place, lies_in};
-use crate::profile::{Limits, StateJail, Task, resolve};
+use crate::profile::{Limits, SandboxSpec, StateJail, Task, resolve};
 use crate::shell::Trust;
 use crate::workflow::model::JailSettings;
 
@@ -54,13 +54,16 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     }
     let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
     drop(policy);
-    let plan = ready(&mut setting, run, &report.judgement, &rights)?;
-    report.rights = Some(rights);
+    let how = if run.dry_run { jail::plan } else { jail::best };
+    let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;
     if run.dry_run {
         report.plan = Some(plan);
-        return Ok(report);
+    } else {
+        let executes = runs_the_unseen(&report.judgement.classification);
+        let whole = || self::plan(&setting, &rights, executes, &run.command, run.timeout, jail::plan);
+        report.outcome = Some(jail::launch_best(&plan, whole, capture(run, &plan))?);
     }
-    report.outcome = Some(jail::launch(&plan, capture(run, &plan))?);
+    report.rights = Some(rights);
     Ok(report)
 }
 
@@ -101,6 +104,7 @@ pub(super) fn ready(
     run: &Run,
     judgement: &Judgement,
     rights: &Rights,
+    how: Planner,
 ) -> Result<JailPlan, Diagnostic> {
     if rights.git_write && judgement.classification.classes.contains(OpClass::GitWrite) {
         workspace::check_git(&setting.place.workspace)?;
@@ -110,7 +114,7 @@ pub(super) fn ready(
     if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {
         host::make_cache(&setting.facts, &setting.place.workspace)?;
     }
-    plan(setting, rights, executes, &run.command, run.timeout)
+    plan(setting, rights, executes, &run.command, run.timeout, how)
 }
 
 /// What becomes of the command's output.
@@ -136,6 +140,9 @@ pub(super) fn rights(
     Ok(policy.rights(law, &judgement.classification, request))
 }
 
+/// A spec to a plan: the one that is tried first, or with all lesser ones.
+pub(super) type Planner = fn(&SandboxSpec, &jail::Host, &[OsString]) -> Result<JailPlan, Diagnostic>;
+
 /// The steps of a launch.
 ///
 /// # Errors
@@ -146,6 +153,7 @@ pub(super) fn plan(
     executes: bool,
     command: &Command,
     timeout: Option<Duration>,
+    how: Planner,
 ) -> Result<JailPlan, Diagnostic> {
     let state = setting.state();
     let overrides: Vec<(String, String)> =
@@ -167,7 +175,7 @@ pub(super) fn plan(
     {
         spec.script = Some((file.path.clone(), script.text.as_bytes().to_vec(), file.mode));
     }
-    let mut plan = jail::plan(&spec, &jail::probe(), &argv(command, true)?)?;
+    let mut plan = how(&spec, &jail::probe(), &argv(command, true)?)?;
     if spec.script.is_some() {
         let mut lesser = Some(&mut plan);
         while let Some(plan) = lesser {

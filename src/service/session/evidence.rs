@@ -158,7 +158,7 @@ pub(super) fn gather(
         let judgement = setting.judge(&policy, &run.command)?;
         let rights = plain::rights(setting, &policy, &judgement, true)?;
         drop(policy);
-        let mut plan = plain::ready(setting, &run, &judgement, &rights)?;
+        let mut plan = plain::ready(setting, &run, &judgement, &rights, jail::plan)?;
         unsteer(&mut plan);
         let outcome = jail::launch(&plan, plain::capture(&run, &plan))?;
         let exit_code = match outcome.exit {

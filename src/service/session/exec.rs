@@ -88,7 +88,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         drop(policy);
         let plan = match &rights {
             Some(rights) => {
-                let plan = plain::ready(&mut setting, run, &report.judgement, rights)?;
+                let plan = plain::ready(&mut setting, run, &report.judgement, rights, jail::plan)?;
                 Some(in_session(&setting, run, &report.judgement, rights, plan))
             }
             None => None,
