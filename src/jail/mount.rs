@@ -101,7 +101,7 @@ impl Root {
         Ok(Self {
             scratch,
             aside,
-            host: Places::default(),
+            host: Places::by_listing(),
             points: Points::new(root),
             proc: None,
             stubs: [false; 2],

@@ -76,7 +76,7 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     let anchors = Anchors { home: &facts.home, workspace, env: &facts.env };
     let places = secret_places(profile, &anchors);
     let mut found = Vec::new();
-    let mut host = Places::default();
+    let mut host = Places::by_name();
     for place in places {
         if place.as_os_str().as_bytes().contains(&b'*') {
             found.extend(matching(&place));

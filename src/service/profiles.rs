@@ -173,7 +173,7 @@ pub(super) fn names(named: &[OsString], workspace: &Path, facts: &HostFacts) -> 
         let system = ["/usr", "/bin", "/sbin"].map(Path::new);
         let search: Vec<PathBuf> =
             search.filter(|directory| !system.iter().any(|place| lies_in(directory, place))).collect();
-        let mut host = Places::default();
+        let mut host = Places::by_listing();
         for builtin in builtin::all() {
             let file = builtin.files.iter().any(|file| host.kind(&workspace.join(file)).is_ok());
             if file
