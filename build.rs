@@ -41,12 +41,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     source.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("profiles.rs"), source)?;
-    // Addresses that are relocated at start, packed: else half a megabyte is read for them.
     let mut out = std::io::stdout().lock();
     std::io::Write::write_all(
         &mut out,
-        b"cargo::rerun-if-changed=profiles\ncargo::rerun-if-changed=build.rs\n\
-        cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs\n",
+        b"cargo::rerun-if-changed=profiles\ncargo::rerun-if-changed=build.rs\n",
     )?;
+    if packs_relocations() {
+        std::io::Write::write_all(&mut out, b"cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs\n")?;
+    }
     Ok(())
+}
+
+/// Whether the program may have the addresses that are relocated at its start packed; else half a megabyte is read for
+/// them. A static program relocates itself, which the C library it is linked with can do since glibc 2.36.
+fn packs_relocations() -> bool {
+    let native = env::var("HOST").is_ok() && env::var("HOST") == env::var("TARGET");
+    let answer = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok();
+    let text = answer.and_then(|answer| String::from_utf8(answer.stdout).ok()).unwrap_or_default();
+    let mut numbers = text.trim().trim_start_matches("glibc ").split('.').map(str::parse::<u32>);
+    native && matches!((numbers.next(), numbers.next()), (Some(Ok(2)), Some(Ok(minor))) if minor >= 36)
 }
