@@ -12,9 +12,9 @@ use super::session::{Cause, Destination, Running, Session, Wait};
 use super::step::Run;
 use super::{MAX_FILES, resolve};
 use crate::policy::Decision;
-use crate::workflow::State;
 use crate::workflow::model::OnMax;
 use crate::workflow::tool::{Family, Meaning, meaning};
+use crate::workflow::{State, StateKind};
 
 /// The decision on a native tool by its name, with what the session itself adds: its end, its branches, its limits.
 /// Shell tools are judged by their line ([`crate::policy::Policy::evaluate`]) before [`step`](super::step()) sees the
@@ -151,10 +151,16 @@ impl Run<'_> {
         })
     }
 
-    /// The event that a message about a limit names.
+    /// The event that a message about a limit names: on in the work, and to the end only where nothing else leads on.
     fn offered<'s>(&self, state: &'s State) -> Option<&'s str> {
-        let safe = state.safe_next.as_deref().and_then(|next| resolve::strictest(state, next));
-        safe.or_else(|| state.on.keys().next().map(String::as_str))
+        let machine = self.workflow.machine(&self.session.current.workflow)?;
+        let goes_on = |name: &str| machine.states.get(name).is_some_and(|one| one.kind != StateKind::Final);
+        let safe = state.safe_next.as_deref().filter(|next| goes_on(next));
+        let safe = safe.and_then(|next| resolve::strictest(state, next));
+        let on = state.on.iter().find(|(_, transition)| {
+            resolve::edges(transition).iter().any(|edge| edge.target.state().is_none_or(goes_on))
+        });
+        safe.or(on.map(|(event, _)| event.as_str())).or_else(|| state.on.keys().next().map(String::as_str))
     }
 
     /// `max_edit_lines` and `max_files_per_state`.

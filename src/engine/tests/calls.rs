@@ -32,6 +32,17 @@ fn a_checkpoint_is_a_notice() {
 }
 
 #[test]
+fn a_checkpoint_does_not_lure_to_the_end() {
+    let on = json!({ "END": "done", "GO": "b", "FAIL": "failed" });
+    for safe in [json!(null), json!("done"), json!("b")] {
+        let mut walk = with(json!({ "max_iterations": 1, "safe_next": safe, "on": on }));
+        read(&mut walk);
+        let [Effect::Notice(notice)] = walk.last.effects.as_slice() else { panic!("{:?}", walk.last) };
+        assert!(notice.text.ends_with("go on with GO"), "{notice:?}");
+    }
+}
+
+#[test]
 fn refuse_and_fail() {
     let mut walk = with(json!({ "max_iterations": 2, "on_max": "refuse" }));
     read(&mut walk);
