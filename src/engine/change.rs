@@ -12,7 +12,7 @@ use super::session::{CallSite, Cause, Destination, Forked, Frame, Queued, Return
 use super::step::Run;
 use super::{DEPTH_CAP, MAX_CHILD_STEPS, MAX_DEPTH, fork};
 use crate::policy::{StateLaw, rights};
-use crate::workflow::model::Invoke;
+use crate::workflow::model::{Conditions, Invoke};
 use crate::workflow::{Machine, StateKind, Target, Transition};
 
 /// A move that may be taken.
@@ -160,6 +160,10 @@ impl Run<'_> {
             Some(job) => {
                 Refusal::new(RefusalCode::Busy, format!("the job {job:?} would not end; nothing moved"))
             }
+            None if self.overtaken(&pending) => Refusal::new(
+                RefusalCode::ApprovalStale,
+                "files were changed while the jobs were being ended; send the event again",
+            ),
             None => {
                 let wanted = Move { cause: pending.cause, to: pending.to, data: pending.data };
                 match self.go(wanted) {
@@ -173,6 +177,15 @@ impl Run<'_> {
         }
         self.notice(NoticeCode::NotMoved, refusal.message.clone());
         self.refused(refusal)
+    }
+
+    /// Whether a job wrote until its end, after a person or evidence had spoken about the tree.
+    fn overtaken(&self, pending: &super::Pending) -> bool {
+        let spoke =
+            |conditions: &Conditions| conditions.approval.is_some() || !conditions.evidence.is_empty();
+        self.session.last_write > pending.position
+            && matches!(pending.cause, Cause::Event { .. })
+            && self.renewed(pending).map_or(true, |chosen| spoke(chosen.conditions))
     }
 
     /// A person's move.

@@ -36,7 +36,8 @@ pub enum Effect {
     /// Show this to a person; the answer is [`What::Approve`](super::What::Approve) or
     /// [`What::Reject`](super::What::Reject).
     Park(Box<ParkedShown>),
-    /// Ask these jobs to end, kill them after two seconds and send [`What::JobsEnded`](super::What::JobsEnded).
+    /// Ask these jobs to end, kill them after two seconds, send [`What::Ended`](super::What::Ended) for each with what
+    /// it touched until then, and at last [`What::JobsEnded`](super::What::JobsEnded).
     KillJobs {
         /// To be named in the answer.
         request: String,

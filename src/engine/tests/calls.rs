@@ -202,3 +202,26 @@ fn hand_out() {
     walk.event("GO");
     assert_eq!(handout(&walk.workflow, &walk.session).unwrap().approvals, ["e1"]);
 }
+
+#[test]
+fn what_a_job_writes_while_it_is_ended_is_not_what_was_approved() {
+    let mut walk = with(json!({ "on": { "GO": { "target": "b", "requires_approval": true }, "OUT": "b" } }));
+    walk.begin("job", WorkspaceRight::Write, true);
+    walk.event("GO");
+    assert_eq!(walk.approve("e2"), Reply::Waiting { request: "e3".into(), on: WaitOn::Jobs });
+    let mut quiet = walk.clone();
+    quiet.end("job", &[]);
+    assert_eq!(moved(&quiet.send(What::JobsEnded { request: "e3".into(), survivors: vec![] })).1, "b");
+    walk.end("job", &["src/late.rs"]);
+    let reply = walk.send(What::JobsEnded { request: "e3".into(), survivors: vec![] });
+    assert_eq!(refusal(reply).code, RefusalCode::ApprovalStale);
+    assert_eq!(walk.state(), "a");
+    assert!(matches!(walk.event("GO"), Reply::Parked { .. }));
+    // Where nobody spoke about the tree, a last write matters to nobody.
+    let mut walk = with(json!({ "on": { "OUT": "b" } }));
+    walk.begin("job", WorkspaceRight::Write, true);
+    walk.event("OUT");
+    walk.end("job", &["src/late.rs"]);
+    assert_eq!(moved(&walk.send(What::JobsEnded { request: "e2".into(), survivors: vec![] })).1, "b");
+    walk.replays();
+}
