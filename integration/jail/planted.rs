@@ -50,6 +50,11 @@ pub(crate) const CASES: &[Case] = &[
         run: hooks_of_the_user_stay,
     },
     Case {
+        name: "sockets deep in the workspace are masked once noted",
+        needs: "userns",
+        run: sockets_deep_in_the_workspace_are_masked_once_noted,
+    },
+    Case {
         name: "git: scripts and files that the configuration names are held",
         needs: "userns",
         run: what_a_git_configuration_names_is_held,
@@ -435,5 +440,28 @@ fn what_a_killed_run_planted_is_found_by_the_next() -> Verdict {
     check!(done.outcome.planted.len() == 1, "{:?}", done.outcome);
     use_git(&workspace, "a/b");
     check!(!place.path("marker").exists(), "the host ran it");
+    Verdict::Passed
+}
+
+fn sockets_deep_in_the_workspace_are_masked_once_noted() -> Verdict {
+    let place = place();
+    std::fs::create_dir_all(place.path("w/a/b")).unwrap();
+    let listener = std::os::unix::net::UnixListener::bind(place.path("w/a/b/host.sock")).unwrap();
+    let note = place.path("state/note");
+    let connect = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"a/b/host.sock\")'";
+    let jail = || Jail::write(&place.workspace()).with(|spec| spec.repositories = Some(note.clone()));
+    if jail().host.landlock_abi >= 9 {
+        return Verdict::Skipped("Landlock holds it by itself".to_owned());
+    }
+    let first = jail().sh(connect);
+    check!(first.ok(), "the twin, and what is said to be degraded: {}", first.all());
+    let said = first.outcome.degraded.iter().any(|reason| reason.starts_with("host-sockets"));
+    check!(said, "{:?}", first.outcome.degraded);
+    let second = jail().sh(connect);
+    check!(!second.ok() && second.err.contains("Permission"), "{}", second.all());
+    // One that nobody listens on any more is the command's to replace.
+    drop(listener);
+    let own = jail().sh("rm a/b/host.sock && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"a/b/host.sock\")'");
+    check!(own.ok(), "{}", own.all());
     Verdict::Passed
 }

@@ -125,7 +125,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let before = enter_workspace(&plan.workspace)
         .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
     let mut layout = git::survey(plan);
-    layout.sockets = sockets::live(plan);
+    layout.sockets = sockets::live(plan, layout.noted_sockets());
     let (inlet, outlet) = match layout.originals.is_empty() && plan.outputs.is_none() && !plan.farewell {
         true => Ok((None, None)),
         false => UnixStream::pair().map(|(inlet, outlet)| (Some(inlet), Some(outlet))),

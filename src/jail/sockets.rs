@@ -15,9 +15,9 @@ use super::seccomp::Sockets;
 /// Places of sockets that daemons of developer tools make inside a workspace.
 const KNOWN: [&str; 1] = [".git/fsmonitor--daemon.ipc"];
 
-/// The sockets at the top of the plan's workspace and at [`KNOWN`] places that somebody listens on. A stale one is left:
+/// The sockets at the top of the plan's workspace, at [`KNOWN`] places and where the walk after a former run saw some, that somebody listens on. A stale one is left:
 /// the command may want to replace it.
-pub(super) fn live(plan: &JailPlan) -> Vec<PathBuf> {
+pub(super) fn live(plan: &JailPlan, noted: &[PathBuf]) -> Vec<PathBuf> {
     if plan.filter.sockets == Sockets::None {
         return Vec::new();
     }
@@ -26,7 +26,8 @@ pub(super) fn live(plan: &JailPlan) -> Vec<PathBuf> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()))
         .map(|entry| entry.path());
     let known = KNOWN.iter().map(|name| plan.workspace.join(name)).filter(|path| is_socket(path));
-    top.chain(known).filter(|path| listens(path)).collect()
+    let noted = noted.iter().map(|name| plan.workspace.join(name)).filter(|path| is_socket(path));
+    top.chain(known).chain(noted).filter(|path| listens(path)).collect()
 }
 
 fn is_socket(path: &Path) -> bool {

@@ -43,13 +43,13 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
         .collect();
     let mut found = Found::default();
     if writable {
-        found = walk::repositories(&plan.workspace, &|path| held.contains(path.as_os_str()));
+        found = walk::repositories(&plan.workspace, layout.since, &|path| held.contains(path.as_os_str()));
     }
     if git_step(plan) == Some(true) {
         let parts =
             layout.known.iter().flat_map(|known| ["modules", "worktrees"].map(|part| known.join(part)));
         for part in parts {
-            let more = walk::repositories(&part, &|_| false);
+            let more = walk::repositories(&part, layout.since, &|_| false);
             found.places.extend(more.places);
             found.bare.extend(more.bare);
             found.unseen = found.unseen.or(more.unseen);
@@ -65,12 +65,12 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
     places.retain(|place| judge.place(place));
     found.bare.retain(|directory| judge.bare(directory));
     if let Some(file) = note {
-        let noted = layout.noted.as_deref().unwrap_or_default();
+        let noted = layout.noted.clone().unwrap_or_default();
         places.extend(found.bare);
         // What is held as a whole was not walked into.
-        let whole = noted.iter().map(|place| plan.workspace.join(place));
+        let whole = noted.places.iter().map(|place| plan.workspace.join(place));
         places.extend(whole.filter(|place| layout.known.contains(place)));
-        record::update(file, &plan.workspace, noted, &places);
+        record::update(file, &plan.workspace, &noted, &places, &found.sockets);
     }
 }
 

@@ -236,10 +236,14 @@ impl Moment {
     }
 
     /// Whether what `found` tells of was changed at this moment or later.
-    pub(super) fn is_before(&self, found: &std::fs::Metadata) -> bool {
-        let changed = (found.ctime(), found.ctime_nsec());
+    pub(super) fn is_before(self, found: &std::fs::Metadata) -> bool {
+        self.is_at_most(found.ctime(), found.ctime_nsec())
+    }
+
+    /// Whether a time of change is this moment or later.
+    pub(super) fn is_at_most(self, seconds: i64, nanoseconds: i64) -> bool {
         // File systems that keep whole seconds cut the rest off.
-        let since = if changed.1 == 0 { (self.seconds, 0) } else { (self.seconds, self.nanoseconds) };
-        changed >= since
+        let since = if nanoseconds == 0 { (self.seconds, 0) } else { (self.seconds, self.nanoseconds) };
+        (seconds, nanoseconds) >= since
     }
 }

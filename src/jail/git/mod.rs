@@ -62,8 +62,8 @@ pub(super) struct Layout {
     quarantine: Option<PathBuf>,
     /// When the command did not run yet.
     since: Moment,
-    /// Directories with a repository that former runs noted, below the workspace; absent where nobody looked yet.
-    noted: Option<Vec<PathBuf>>,
+    /// What former runs noted; absent where nobody looked yet.
+    noted: Option<record::Note>,
 }
 
 /// A moment of the clock that the times of files are taken from.
@@ -115,6 +115,11 @@ impl Layout {
                 follow: false,
             })
             .collect()
+    }
+
+    /// Where former runs saw sockets, below the workspace.
+    pub(super) fn noted_sockets(&self) -> &[PathBuf] {
+        self.noted.as_ref().map_or(&[], |note| &note.sockets)
     }
 
     /// Whether `path` lies in a git directory that was known before.

@@ -1,4 +1,4 @@
-//! A note of where the repositories of a workspace are, below its first level: what the walk after one run found, so that
+//! A note of where the repositories and sockets of a workspace are, below its first level: what the walk after one run found, so that
 //! the next launch can hold them without a walk of its own.
 //!
 //! The file lies among swbox's own, which no command sees. It only says where to look: what is there is found out anew.
@@ -15,12 +15,16 @@ use super::Moment;
 use super::survey::read;
 
 /// What the file begins with.
-const HEAD: &[u8] = b"swbox repositories 1";
+const HEAD: &[u8] = b"swbox repositories 2";
 
 /// The largest note that is read.
 const SIZE: u64 = 256 * 1024;
 
-/// How many repositories are noted. Each is a few mounts at every launch that may write.
+/// What stands before a path.
+const REPOSITORY: u8 = b'r';
+const SOCKET: u8 = b's';
+
+/// How many repositories and how many sockets are noted. Each is a few mounts at every launch that may write.
 const MOST: usize = 200;
 
 /// What is noted of a workspace.
@@ -28,6 +32,8 @@ const MOST: usize = 200;
 pub(super) struct Note {
     /// Where repositories are, as paths below the workspace.
     pub(super) places: Vec<PathBuf>,
+    /// Where unix sockets are, as paths below the workspace.
+    pub(super) sockets: Vec<PathBuf>,
     /// When a run began that never came to its check, since swbox was killed.
     pub(super) unfinished: Option<Moment>,
 }
@@ -39,7 +45,7 @@ pub(super) fn open(file: &Path, now: Moment) -> Option<Note> {
         // The time of the file is that of the oldest run without a check.
         Some(note) if note.unfinished.is_some() => true,
         Some(_) => stamp(file, now).is_ok(),
-        None => write(file, &[]).is_ok() && stamp(file, now).is_ok(),
+        None => write(file, &[], &[]).is_ok() && stamp(file, now).is_ok(),
     };
     if begun { note } else { Some(note.unwrap_or_default()) }
 }
@@ -54,11 +60,16 @@ fn load(file: &Path) -> Option<Note> {
         let mut components = path.components();
         components.next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
     };
-    let paths = parts.map(|part| PathBuf::from(OsStr::from_bytes(part)));
+    let parts: Vec<&[u8]> = parts.collect();
+    let of = |kind: u8| {
+        let paths = parts.iter().filter_map(|part| part.strip_prefix(&[kind]));
+        paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).filter(plain).take(MOST).collect()
+    };
     let time = std::fs::symlink_metadata(file).ok()?;
     let unfinished = Moment { seconds: time.mtime(), nanoseconds: time.mtime_nsec() };
     Some(Note {
-        places: paths.filter(plain).take(MOST).collect(),
+        places: of(REPOSITORY),
+        sockets: of(SOCKET),
         unfinished: (unfinished != Moment::default()).then_some(unfinished),
     })
 }
@@ -70,10 +81,23 @@ fn stamp(file: &Path, moment: Moment) -> rustix::io::Result<()> {
     rustix::fs::utimensat(rustix::fs::CWD, file, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Notes that the check was done, and `places`, which are absolute, where that differs from what is `noted`. Those that were noted before stay first,
-/// so that a command which makes many repositories does not push them out.
-pub(super) fn update(file: &Path, workspace: &Path, noted: &[PathBuf], places: &[PathBuf]) {
-    let found = places.iter().filter_map(|place| place.strip_prefix(workspace).ok());
+/// Notes that the check was done, and `places` and `sockets`, which are absolute, where that differs from what is `noted`.
+pub(super) fn update(file: &Path, workspace: &Path, noted: &Note, places: &[PathBuf], sockets: &[PathBuf]) {
+    let places = wanted(workspace, &noted.places, places);
+    let sockets = wanted(workspace, &noted.sockets, sockets);
+    let differs = |old: &[PathBuf], new: &[&Path]| !old.iter().map(PathBuf::as_path).eq(new.iter().copied());
+    if differs(&noted.places, &places) || differs(&noted.sockets, &sockets) {
+        // Without a note the next run detects what it could have prevented.
+        let _ = write(file, &places, &sockets);
+    }
+    // Where it fails, the next check goes back further.
+    let _ = stamp(file, Moment::default());
+}
+
+/// What is to be noted of `found`. What was noted before stays first, so that a command which makes many does not push it
+/// out.
+fn wanted<'a>(workspace: &Path, noted: &'a [PathBuf], found: &'a [PathBuf]) -> Vec<&'a Path> {
+    let found = found.iter().filter_map(|path| path.strip_prefix(workspace).ok());
     // What lies at the top is found at every launch anyway.
     let found: Vec<&Path> = found.filter(|path| path.components().count() > 1).collect();
     let mut wanted: Vec<&Path> =
@@ -81,22 +105,19 @@ pub(super) fn update(file: &Path, workspace: &Path, noted: &[PathBuf], places: &
     let fresh: Vec<&Path> = found.iter().filter(|path| !wanted.contains(path)).copied().collect();
     wanted.extend(fresh);
     wanted.truncate(MOST);
-    if wanted.iter().copied().ne(noted.iter().map(PathBuf::as_path)) {
-        // Without a note the next run detects what it could have prevented.
-        let _ = write(file, &wanted);
-    }
-    // Where it fails, the next check goes back further.
-    let _ = stamp(file, Moment::default());
+    wanted
 }
 
-fn write(file: &Path, places: &[&Path]) -> std::io::Result<()> {
+fn write(file: &Path, places: &[&Path], sockets: &[&Path]) -> std::io::Result<()> {
     if let Some(directory) = file.parent() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
     let mut bytes = HEAD.to_vec();
-    for place in places {
-        bytes.push(0);
-        bytes.extend(place.as_os_str().as_bytes());
+    for (kind, paths) in [(REPOSITORY, places), (SOCKET, sockets)] {
+        for path in paths {
+            bytes.extend([0, kind]);
+            bytes.extend(path.as_os_str().as_bytes());
+        }
     }
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
@@ -116,18 +137,21 @@ mod tests {
         let workspace = Path::new("/w");
         let places = |names: &[&str]| names.iter().map(|name| workspace.join(name)).collect::<Vec<_>>();
         let noted = || load(&file).unwrap().places;
-        update(&file, workspace, &[], &places(&["a/b", "top", "", "c/d"]));
+        let note = |places: Vec<PathBuf>| Note { places, ..Note::default() };
+        update(&file, workspace, &Note::default(), &places(&["a/b", "top", "", "c/d"]), &[]);
         let first = noted();
-        update(&file, workspace, &first, &places(&["a/a", "c/d", "a/b"]));
+        update(&file, workspace, &note(first.clone()), &places(&["a/a", "c/d", "a/b"]), &[]);
         let second = noted();
-        update(&file, workspace, &second, &places(&["c/d"]));
+        update(&file, workspace, &note(second.clone()), &places(&["c/d"]), &places(&["x/s", "s"]));
         let third = noted();
-        std::fs::write(&file, "swbox repositories 1\0../x\0/etc\0\0ok/x").unwrap();
+        let sockets = load(&file).unwrap().sockets;
+        std::fs::write(&file, "swbox repositories 2\0r../x\0r/etc\0\0r\0rok/x\0s../y").unwrap();
         let hostile = noted();
         std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(first, ["a/b", "c/d"].map(PathBuf::from));
         assert_eq!(second, ["a/b", "c/d", "a/a"].map(PathBuf::from));
         assert_eq!(third, ["c/d"].map(PathBuf::from));
+        assert_eq!(sockets, ["x/s"].map(PathBuf::from));
         assert_eq!(hostile, ["ok/x"].map(PathBuf::from));
         assert_eq!(load(&file), None);
     }
@@ -140,7 +164,7 @@ mod tests {
         let first = open(&file, at(10));
         let second = open(&file, at(20)).unwrap();
         let third = open(&file, at(30)).unwrap();
-        update(&file, Path::new("/w"), &[], &[]);
+        update(&file, Path::new("/w"), &Note::default(), &[], &[]);
         let fourth = open(&file, at(40)).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(first, None);

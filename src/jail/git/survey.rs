@@ -309,7 +309,7 @@ impl Survey<'_> {
             self.deep_repository(path);
         }
         self.layout.since = note.unfinished.unwrap_or(self.layout.since);
-        self.layout.noted = Some(note.places);
+        self.layout.noted = Some(note);
     }
 
     /// A repository at a path below the workspace, if no part of that is a link by now.

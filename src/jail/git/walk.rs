@@ -15,11 +15,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
+use super::Moment;
+
 /// Directories deeper than this are not looked into.
 const DEPTH: usize = 200;
 
 /// How many names are looked at.
 const NAMES: usize = 4_000_000;
+
+/// How many sockets are noted.
+const SOCKETS: usize = 1000;
 
 /// Names that git finds in a directory that it takes for a repository.
 const PARTS: [&[u8]; 4] = [b"HEAD", b"objects", b"refs", b"commondir"];
@@ -31,14 +36,17 @@ pub(super) struct Found {
     pub(super) places: Vec<PathBuf>,
     /// Directories that have the parts of a repository themselves.
     pub(super) bare: Vec<PathBuf>,
+    /// Unix sockets.
+    pub(super) sockets: Vec<PathBuf>,
     /// The first directory that was not looked into, and why.
     pub(super) unseen: Option<(PathBuf, &'static str)>,
 }
 
-/// Looks through `root` without what lies in `skip`.
-pub(super) fn repositories(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Found {
+/// Looks through `root` without what lies in `skip`, after a run that began at `since`.
+pub(super) fn repositories(root: &Path, since: Moment, skip: &dyn Fn(&Path) -> bool) -> Found {
     let mut walk = Walk {
         skip,
+        since,
         path: root.to_owned(),
         names: 0,
         buffer: vec![MaybeUninit::uninit(); 64 * 1024],
@@ -46,18 +54,19 @@ pub(super) fn repositories(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Found {
     };
     match open(CWD, root.as_os_str()) {
         Ok(directory) => walk.directory(&directory, 0),
-        Err(Errno::NOENT | Errno::NOTDIR) => {}
         Err(Errno::ACCESS) => match CString::new(root.as_os_str().as_bytes()) {
             Ok(name) => walk.closed(CWD, &name, 0),
             Err(_) => walk.unseen("it cannot be opened"),
         },
-        Err(_) => walk.unseen("it cannot be opened"),
+        Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => walk.unseen("it cannot be opened"),
+        Err(_) => {}
     }
     walk.found
 }
 
 struct Walk<'a> {
     skip: &'a dyn Fn(&Path) -> bool,
+    since: Moment,
     /// Where the walk is.
     path: PathBuf,
     names: usize,
@@ -92,6 +101,9 @@ impl Walk<'_> {
             }
             match entry.file_type() {
                 FileType::Directory if bytes != b"." && bytes != b".." => below.push(name.to_owned()),
+                FileType::Socket if self.found.sockets.len() < SOCKETS => {
+                    self.found.sockets.push(self.path.join(OsStr::from_bytes(bytes)));
+                }
                 FileType::Unknown if is_directory(directory, name) => below.push(name.to_owned()),
                 _ => {}
             }
@@ -118,10 +130,10 @@ impl Walk<'_> {
     fn enter(&mut self, parent: &OwnedFd, name: &CString, depth: usize) {
         match open(parent, name.as_c_str()) {
             Ok(directory) => self.directory(&directory, depth + 1),
-            // It went away or became something else: whoever did that is not the command, which is dead.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
             Err(Errno::ACCESS) => self.closed(parent, name, depth + 1),
-            Err(_) => self.unseen("it cannot be opened"),
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => self.unseen("it cannot be opened"),
+            // It went away or became something else, by whoever is alive; or its file system does not answer anybody.
+            Err(_) => {}
         }
     }
 
@@ -133,7 +145,7 @@ impl Walk<'_> {
                 // The command wanted it so; that it was looked into must not show.
                 let _ = rustix::fs::chmod(own.as_str(), mode);
             }
-            None if foreign(&parent, name) => {}
+            None if out_of_reach(&parent, name, self.since) => {}
             None => self.unseen("it cannot be opened"),
         }
     }
@@ -166,10 +178,13 @@ fn unlocked(parent: impl AsFd, name: &CString) -> Option<(OwnedFd, String, Mode)
     Some((directory, own, mode))
 }
 
-/// Whether a directory that cannot be opened belongs to somebody else: the command could not open it either.
-fn foreign(parent: impl AsFd, name: &CString) -> bool {
-    rustix::fs::statat(parent, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|found| found.st_uid != rustix::process::geteuid().as_raw())
+/// Whether a directory that cannot be opened was as closed to the command: it belongs to somebody else, or is closed since
+/// before the run.
+fn out_of_reach(parent: impl AsFd, name: &CString, since: Moment) -> bool {
+    rustix::fs::statat(parent, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
+        let changed = i64::try_from(found.st_ctime_nsec).unwrap_or_default();
+        found.st_uid != rustix::process::geteuid().as_raw() || !since.is_at_most(found.st_ctime, changed)
+    })
 }
 
 /// A path to what a descriptor refers to, for calls that take no descriptor of that kind.
@@ -223,7 +238,7 @@ mod tests {
         let tree = tree.with(&["redirected"], &["redirected/HEAD", "redirected/commondir"]);
         std::os::unix::fs::symlink("/", tree.0.join("link")).unwrap();
         let held = tree.0.join("k/held");
-        let found = repositories(&tree.0, &|path| path == held);
+        let found = repositories(&tree.0, Moment::default(), &|path| path == held);
         assert_eq!(tree.found(&found.places), ["a/b/c", "plain", "up"]);
         assert_eq!(tree.found(&found.bare), ["bare", "redirected"]);
         assert_eq!(found.unseen, None);
@@ -235,7 +250,7 @@ mod tests {
         let tree = Tree::new("locked").with(&["closed/r/.git"], &[]);
         let closed = tree.0.join("closed");
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o311)).unwrap();
-        let found = repositories(&tree.0, &|_| false);
+        let found = repositories(&tree.0, Moment::default(), &|_| false);
         let mode = std::fs::metadata(&closed).unwrap().permissions().mode() & 0o7777;
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(tree.found(&found.places), ["closed/r"]);
@@ -246,12 +261,15 @@ mod tests {
     fn what_lies_too_deep_is_said() {
         let tree = Tree::new("deep");
         std::fs::create_dir_all(tree.0.join("d/".repeat(DEPTH + 2))).unwrap();
-        let found = repositories(&tree.0, &|_| false);
+        let found = repositories(&tree.0, Moment::default(), &|_| false);
         assert!(matches!(found.unseen, Some((_, "it lies too deep"))), "{:?}", found.unseen);
     }
 
     #[test]
     fn a_root_that_is_absent_has_nothing() {
-        assert_eq!(repositories(Path::new("/nonexistent/swbox"), &|_| false), Found::default());
+        assert_eq!(
+            repositories(Path::new("/nonexistent/swbox"), Moment::default(), &|_| false),
+            Found::default()
+        );
     }
 }
