@@ -102,7 +102,14 @@ fn npm_test() {
     edit(&project, "sed -i 's/Bye/Hello/' greeting.js");
     passes(&project, "npm test --silent");
     passes(&project, "node --test greeting.test.js");
-    // `npx` fetches what is missing, so it is Network and not for this state; the local program itself is.
+    // `npx` runs what the project has; what is missing it could only fetch, and there is no network.
+    fs::create_dir_all(project.path().join("node_modules/.bin")).unwrap();
+    let tool = project.path().join("node_modules/.bin/greet-tool");
+    fs::write(&tool, "#!/usr/bin/env node\nconsole.log('hello ' + process.argv[2]);\n").unwrap();
+    fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(passes(&project, "npx greet-tool you").stdout.contains("hello you"));
+    assert!(passes(&project, "npm exec -- greet-tool you").stdout.contains("hello you"));
+    assert_eq!(project.line("planning", "npx greet-tool you").code, 126);
     passes(&project, "node --version");
     passes(
         &project,

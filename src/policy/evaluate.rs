@@ -241,9 +241,10 @@ impl Judge<'_> {
     }
 
     /// What an opaque program writes where the line does not say (`cmake -B build` as much as `make`): its opacity says
-    /// it already, and where the state has no tool to write the throw-away layer takes it.
+    /// it already, and where the state has no tool to write the throw-away layer takes it. Not what it changes
+    /// (`eslint --fix`): whoever asks for that wants it to last.
     fn is_unseen_output(&self, segment: &ClassifiedSegment, op: &Op) -> bool {
-        matches!(op.class, OpClass::FileWrite | OpClass::FileModify)
+        op.class == OpClass::FileWrite
             && op.subject == Subject::None
             && segment.opaque.is_some()
             && self.law.executes()

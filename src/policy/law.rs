@@ -76,6 +76,8 @@ impl StateLaw {
 
     fn has_exactly(&self, name: &str) -> bool {
         match meaning(name) {
+            // Which of them it is does not matter: each runs commands.
+            Meaning::Known(id) if id.tool().family == Family::Execute => self.executes(),
             Meaning::Known(id) => self.tools.known.contains(id),
             Meaning::Own => false,
             Meaning::Unknown => self.tools.has_foreign(name),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::model::Profile;
 use super::resolve::{HostFacts, Task};
 use super::value::{Anchors, lies_in};
-use crate::policy::{Rights, WorkspaceRight};
+use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 
 /// The environment of a command.
 pub(super) fn environment(
@@ -41,6 +41,11 @@ pub(super) fn environment(
     }
     if !facts.stdin_is_terminal {
         for (name, value) in &rules.unattended {
+            env.insert(name.0.clone().into(), expand(value, facts));
+        }
+    }
+    if matches!(task.rights.network, NetworkRight::None | NetworkRight::Loopback) {
+        for (name, value) in &rules.offline {
             env.insert(name.0.clone().into(), expand(value, facts));
         }
     }

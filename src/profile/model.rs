@@ -117,6 +117,8 @@ pub struct Environment {
     pub set: BTreeMap<VariableName, String>,
     /// Set where standard input is no terminal.
     pub unattended: BTreeMap<VariableName, String>,
+    /// Set where the command reaches no network but its own loopback.
+    pub offline: BTreeMap<VariableName, String>,
 }
 
 /// Names below the workspace with a meaning.
@@ -258,6 +260,7 @@ impl Profile {
         list(&mut self.environment.drop, environment.drop);
         self.environment.set.extend(environment.set);
         self.environment.unattended.extend(environment.unattended);
+        self.environment.offline.extend(environment.offline);
         self.caches.extend(caches);
         list(&mut self.workspace.protected, workspace.protected);
         list(&mut self.workspace.outputs, workspace.outputs);

@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(var(&spec, "GIT_TERMINAL_PROMPT"), Some("0"));
         assert_eq!(var(&spec, "HOME"), Some("/home/u"));
         assert_eq!(var(&spec, "CARGO_TARGET_DIR"), None, "a read state needs no cache");
+        assert_eq!(var(&spec, "CARGO_NET_OFFLINE"), Some("true"), "there is no network");
     }
 
     #[test]

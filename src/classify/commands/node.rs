@@ -32,7 +32,16 @@ pub const ROWS: &[Row] = &[
         .long_values(&["workspace", "registry", "loglevel", "cache", "tag", "otp"])
         .options(NPM_OPTIONS)
         .subcommands(NPM),
-    command(&["npx", "pnpx", "pnpm-dlx", "create-react-app", "create-vite", "degit"])
+    // It runs what the project has, and fetches only what is missing: where programs run it need not reach a network.
+    command(&["npx"])
+        .classes(&[Network])
+        .tool("run_command")
+        .opaque(Cause::PackageScript)
+        .posix()
+        .lenient()
+        .hatch(launcher::fetched)
+        .options(&[opt("v", "").info()]),
+    command(&["pnpx", "pnpm-dlx", "create-react-app", "create-vite", "degit"])
         .classes(&[Network])
         .opaque(Cause::PackageScript)
         .posix()
@@ -216,6 +225,7 @@ const NPM: &[Row] = &[
     command(&["exec", "x"])
         .posix()
         .classes(&[Network])
+        .tool("run_command")
         .opaque(Cause::PackageScript)
         .lenient()
         .hatch(launcher::operands_run),

@@ -197,9 +197,34 @@ fn what_a_build_tool_writes_is_said_by_its_opacity() {
         );
     }
     // A file that the line names, and a program that the text does show.
-    for text in ["cmake -B build > log", "python3 -m venv .venv", "tar -xf a.tar", "make > \"$LOG\""] {
+    for text in [
+        "cmake -B build > log",
+        "python3 -m venv .venv",
+        "tar -xf a.tar",
+        "make > \"$LOG\"",
+        "eslint --fix .",
+    ] {
         assert_eq!(granted(TESTS, "/work/project", text).0, Decision::Forbidden, "{text}");
     }
     let denied = r#""allowed_tools": ["Bash"], "disallowed_tools": ["Write"]"#;
     assert_eq!(granted(denied, "/work/project", "autoreconf -i").0, Decision::Forbidden);
+}
+
+#[test]
+fn a_launcher_of_local_programs_needs_a_network_or_an_execute_tool() {
+    for (tools, decision) in [
+        (r#""allowed_tools": ["Read", "run_test"]"#, Decision::Allow),
+        (r#""allowed_tools": ["Read", "Bash"]"#, Decision::Allow),
+        (r#""allowed_tools": ["Read"]"#, Decision::Forbidden),
+        (r#""allowed_tools": ["Read", "WebFetch"]"#, Decision::Forbidden),
+        (r#""allowed_tools": ["Read", "Bash"], "disallowed_tools": ["WebFetch"]"#, Decision::Forbidden),
+    ] {
+        for text in ["npx jest", "npm exec -- jest"] {
+            assert_eq!(granted(tools, "/work/project", text).0, decision, "{tools} {text}");
+        }
+    }
+    for text in ["npm install", "uvx ruff check .", "npx -y rimraf dist", "curl x.org", "npx eslint --fix ."]
+    {
+        assert_eq!(granted(TESTS, "/work/project", text).0, Decision::Forbidden, "{text}");
+    }
 }
