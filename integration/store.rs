@@ -216,7 +216,7 @@ fn on_own_disk(name: &str, mount: &str) -> Option<String> {
     let directory = directory(name);
     std::fs::create_dir_all(&directory).unwrap();
     let script = format!(
-        "mount -t tmpfs -o size=400k,mode=700 own '{0}' || exit 77; {mount}; exec \"$@\"",
+        "mount -t tmpfs -o size=400k,mode=700 own '{0}' || exit 77; {mount} || exit 77; exec \"$@\"",
         directory.display()
     );
     let script = script.replace("DIR", &directory.to_string_lossy());
@@ -249,7 +249,7 @@ fn a_full_disk_is_said_and_breaks_nothing() {
 
 #[test]
 fn a_read_only_directory_is_said() {
-    if let Some(outcome) = on_own_disk("read-only", "mount -o remount,ro DIR") {
+    if let Some(outcome) = on_own_disk("read-only", "mount -o remount,bind,ro DIR") {
         assert!(outcome.starts_with("store_unavailable"), "{outcome}");
     }
 }

@@ -40,7 +40,7 @@ fn with_own_disk(project: &Project, name: &str, prepare: &str) -> Option<crate::
     let state = state_directory(project);
     let script = format!(
         "cp -a '{0}' '{0}.copy' && mount -t tmpfs -o size=1m,mode=700 own '{0}' || exit 77\n\
-         cp -a '{0}.copy/.' '{0}/' && {prepare}\nexec \"$@\"",
+         cp -a '{0}.copy/.' '{0}/' && {prepare} || exit 77\nexec \"$@\"",
         state.display()
     );
     let script = script.replace("STATE", &state.to_string_lossy());
@@ -69,7 +69,7 @@ fn a_full_and_a_read_only_disk_run_nothing() {
     good(&project, "swbox transition PLAN_READY");
     for (prepare, code) in [
         ("{ dd if=/dev/zero of='STATE/filler' bs=4k 2>/dev/null; true; }", "store_full"),
-        ("mount -o remount,ro 'STATE'", "store_unavailable"),
+        ("mount -o remount,bind,ro 'STATE'", "store_unavailable"),
     ] {
         let Some(ran) = with_own_disk(&project, test, prepare) else { return };
         assert!(ran.code == 125 && ran.stderr.contains(code), "{code}: {ran:?}");
