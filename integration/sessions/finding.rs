@@ -81,4 +81,9 @@ fn sessions_that_are_over_can_be_removed() {
     assert_eq!(left["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(left["sessions"][0]["session"], kept.as_str());
     assert_eq!(state(&project), "planning");
+    // Without an id it is the workspace's.
+    let told = project.swbox(&["session", "log"]);
+    assert!(told.code == 0 && told.stdout.contains("begins in \"planning\""), "{told:?}");
+    assert!(project.swbox(&["session", "replay"]).stdout.contains("the same session"));
+    assert_eq!(project.swbox(&["approve"]).stdout, "nothing waits\n");
 }

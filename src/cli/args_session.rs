@@ -74,18 +74,18 @@ pub(super) enum SessionCommand {
     },
     /// One session as it stands, with what waits for a person.
     Status {
-        /// The session.
+        /// The session. Default: SWBOX_SESSION, else the workspace's.
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
     /// The journal as a story.
     Log {
-        /// The session.
+        /// The session. Default: SWBOX_SESSION, else the workspace's.
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
         /// Print only the last entry's position and hash, to be kept elsewhere.
         #[arg(long, conflicts_with = "json")]
         head: bool,
@@ -95,9 +95,9 @@ pub(super) enum SessionCommand {
     },
     /// Step the journal again and compare.
     Replay {
-        /// The session.
+        /// The session. Default: SWBOX_SESSION, else the workspace's.
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
     },
     /// Read the law anew from where it came, see the difference, and take it over.
     Reload {
@@ -163,11 +163,11 @@ pub(super) struct StartArgs {
 /// `swbox approve`.
 #[derive(Debug, Args)]
 pub(super) struct ApproveArgs {
-    /// What waits; `swbox session status` lists it.
+    /// What waits. Without it: a list of all that waits, in every session.
     #[arg(value_name = "ID")]
-    pub(super) id: String,
+    pub(super) id: Option<String>,
     /// For a command: also every other with the same beginning, in this state and session.
-    #[arg(long = "session")]
+    #[arg(long = "session", requires = "id")]
     pub(super) for_session: bool,
 }
 

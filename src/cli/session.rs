@@ -24,9 +24,9 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
     match command {
         SessionCommand::Start(args) => start(args),
         SessionCommand::List { all, json } => list(&session::list(&Law::default(), all)?, json, paint),
-        SessionCommand::Status { id, json } => status(&session::status(&id)?, json, paint),
-        SessionCommand::Log { id, head, json } => log(&id, head, json, paint),
-        SessionCommand::Replay { id } => replay(&id, paint),
+        SessionCommand::Status { id, json } => status(&session::status(&this(id)?)?, json, paint),
+        SessionCommand::Log { id, head, json } => log(&this(id)?, head, json, paint),
+        SessionCommand::Replay { id } => replay(&this(id)?, paint),
         SessionCommand::Reload { id } => reload(&id, paint),
         SessionCommand::Force { id, state, reason } => force(&id, &state, &reason),
         SessionCommand::End { id, unbind } => {
@@ -42,6 +42,11 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
             Ok(Code::OK)
         }
     }
+}
+
+/// The session that is named, or the one that applies here.
+fn this(id: Option<String>) -> Result<String, Diagnostic> {
+    id.map_or_else(|| session::here(&Law::default()), Ok)
 }
 
 fn start(args: StartArgs) -> Result<u8, Diagnostic> {
@@ -219,13 +224,14 @@ fn force(id: &str, to: &str, reason: &str) -> Result<u8, Diagnostic> {
 
 /// `swbox approve`.
 pub(super) fn approve(args: &ApproveArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
+    let Some(id) = &args.id else { return everything(Paint::stdout(color)) };
     let mut person = Terminal::open("`swbox approve`")?;
-    let waiting = session::waiting(&args.id)?;
+    let waiting = session::waiting(id)?;
     let mut out = String::new();
     shown(&mut out, &waiting, Paint::stdout(color));
     print(&out)?;
     if waiting.status != "open" {
-        complain(&format!("swbox: {} is {} and cannot be answered\n", args.id, waiting.status));
+        complain(&format!("swbox: {id} is {} and cannot be answered\n", waiting.status));
         return Ok(Code::REFUSED);
     }
     let (what, target) = match &waiting.shown.to {
@@ -237,10 +243,25 @@ pub(super) fn approve(args: &ApproveArgs, color: ColorChoice) -> Result<u8, Diag
     };
     let question = format!("Type \"{}\" to {what}: ", visible(&target));
     if person.ask(&question)? != target {
-        complain(&format!("swbox: {} waits on\n", args.id));
+        complain(&format!("swbox: {id} waits on\n"));
         return Ok(Code::REFUSED);
     }
     told(&session::answer(&waiting, Verdict::Yes { for_session: args.for_session }, &person)?)
+}
+
+/// All that waits, in every session.
+fn everything(paint: Paint) -> Result<u8, Diagnostic> {
+    let mut out = String::new();
+    for one in session::list(&Law::default(), true)? {
+        for id in &one.waiting {
+            shown(&mut out, &session::waiting(id)?, paint);
+        }
+    }
+    if out.is_empty() {
+        out.push_str("nothing waits\n");
+    }
+    print(&out)?;
+    Ok(Code::OK)
 }
 
 /// `swbox reject`.

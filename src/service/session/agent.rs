@@ -149,17 +149,29 @@ fn send(
     Ok((applied, notices))
 }
 
+/// The id of the session of this request.
+///
+/// # Errors
+/// As for [`state`].
+pub fn here(law: &Law) -> Result<String, Diagnostic> {
+    let facts = host::facts()?;
+    if let Some(bound) = named(&facts, law)? {
+        return Ok(bound.row.id);
+    }
+    let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+    of_workspace(&facts, &place.workspace, law)?.map(|bound| bound.row.id).ok_or_else(none)
+}
+
 /// Whether a session applies to this request.
 ///
 /// # Errors
 /// As for [`state`], but for the absence of a session.
 pub fn applies(law: &Law) -> Result<bool, Diagnostic> {
-    let facts = host::facts()?;
-    if named(&facts, law)?.is_some() {
-        return Ok(true);
+    match here(law) {
+        Ok(_) => Ok(true),
+        Err(problem) if problem.code == "session_none" => Ok(false),
+        Err(problem) => Err(problem),
     }
-    let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
-    Ok(of_workspace(&facts, &place.workspace, law)?.is_some())
 }
 
 fn handout_of(workflow: &crate::engine::Workflow, session: &Session) -> Result<Handout, Diagnostic> {

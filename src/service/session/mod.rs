@@ -24,7 +24,7 @@ pub(super) use find::{Bound, named, of_workspace};
 
 pub use crate::engine::session::Cause;
 pub use crate::engine::{Destination, Fact, Handout, Offer, ParkedShown, Record, Refusal, Reply};
-pub use agent::{Asked, Standing, Went, applies, state, transition};
+pub use agent::{Asked, Standing, Went, applies, here, state, transition};
 pub use exec::SessionShown;
 pub use inline::agent_command;
 pub use people::{
