@@ -153,7 +153,7 @@ fn a_command_that_asks_runs_once_when_a_person_has_said_yes() {
     assert!(held.stderr.contains("needs_approval") && held.stderr.contains("swbox approve a-"), "{held:?}");
     let approval = waiting(&project, &id).pop().unwrap();
     assert_eq!(line(&project, "wc -l README.md").code, 126, "asked again it is the same request");
-    assert_eq!(waiting(&project, &id), [approval.clone()]);
+    assert_eq!(waiting(&project, &id), std::slice::from_ref(&approval));
     let seen = person(&project, &["approve", &approval], &[("Type \"working\"", "working")]);
     assert_eq!(seen.code, 0, "{seen:?}");
     // Other bytes are another command.

@@ -127,7 +127,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(turn | 1);
             let pick = (seed >> 33) as usize;
             let layout = Layout::from_size_align(1 + pick % 300, 1 << (pick % 8)).unwrap();
-            let mark = (pick % 251) as u8;
+            let mark = u8::try_from(pick % 251).unwrap();
             // SAFETY: each pointer is used with the layout it was given for, and once only after it was freed.
             unsafe {
                 match pick % 4 {
