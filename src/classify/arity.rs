@@ -195,10 +195,13 @@ const VALUES: &[(&str, &str, &[&str])] = &[
     ]),
     ("az", "", &["subscription", "output", "query"]),
     ("bazel", "", &["output_base", "output_user_root", "bazelrc", "host_jvm_args"]),
+    ("bq", "", &["project_id", "location", "dataset_id", "format", "job_id", "api", "bigqueryrc"]),
     ("bun", "", &["cwd", "config"]),
     ("bundle", "", &["gemfile"]),
     ("cargo", "CZ", &["config", "color"]),
     ("cargo nextest", "EPjp", &["profile", "manifest-path", "config-file"]),
+    ("cdk", "acio", &["app", "build", "context", "plugin", "output", "profile", "toolkit-stack-name", "role-arn"]),
+    ("composer", "d", &["working-dir"]),
     ("conda run", "npe", &["name", "prefix", "cwd"]),
     ("consul", "", &["http-addr", "token"]),
     ("crictl", "rict", &["runtime-endpoint", "image-endpoint", "config", "timeout"]),
@@ -206,7 +209,7 @@ const VALUES: &[(&str, &str, &[&str])] = &[
     ("dnf", "cdex", &[
         "config", "installroot", "releasever", "setopt", "enablerepo", "disablerepo", "exclude", "repo",
     ]),
-    ("docker", "HclD", &["host", "context", "config", "log-level", "tlscacert", "tlscert", "tlskey"]),
+    ("docker", "Hcl", &["host", "context", "config", "log-level", "tlscacert", "tlscert", "tlskey"]),
     ("docker compose", "fp", &[
         "file", "project-name", "project-directory", "profile", "env-file", "ansi", "parallel", "progress",
     ]),
@@ -214,7 +217,7 @@ const VALUES: &[(&str, &str, &[&str])] = &[
         "file", "project-name", "project-directory", "profile", "env-file", "ansi", "parallel", "progress",
     ]),
     ("doctl", "tc", &["access-token", "config", "context", "output"]),
-    ("eksctl", "rp", &["region", "profile"]),
+    ("eksctl", "rpv", &["region", "profile"]),
     ("etcdctl", "", &["endpoints", "cacert", "cert", "key", "user"]),
     ("firebase", "P", &["project", "account"]),
     ("flatpak", "", &["installation"]),
@@ -244,7 +247,7 @@ const VALUES: &[(&str, &str, &[&str])] = &[
     ("gradlew", "bcpgIPDx", &[
         "project-dir", "build-file", "settings-file", "gradle-user-home", "init-script", "exclude-task",
     ]),
-    ("gsutil", "oh", &[]),
+    ("gsutil", "ohu", &[]),
     ("hcloud", "", &["context", "config"]),
     ("helm", "n", &[
         "namespace", "kube-context", "kubeconfig", "kube-apiserver", "kube-as-group", "kube-as-user",

@@ -55,8 +55,12 @@ impl Entry {
 
     /// Whether the command may be meant, as written or unwrapped, wherever its program lies: the reading that refuses.
     pub(super) fn concerns(&self, segment: &ClassifiedSegment) -> bool {
+        // Where all is understood and the subcommand comes first, `git stash push` is no `git push`; else any operand may
+        // be the subcommand.
+        let leads = segment.argv.get(1).is_none_or(|word| !word.starts_with('-'));
+        let is_read = leads && segment.opaque.is_none() && segment.raw == segment.argv;
         self.begins(&segment.argv, &segment.prefix, true, Reading::Wide)
-            || self.begins(&segment.raw, &[], true, Reading::Wide)
+            || !is_read && self.begins(&segment.raw, &[], true, Reading::Wide)
     }
 
     /// `prefix` is the canonical prefix, which knows the options that take a value (`git -C dir push` is `git push`).

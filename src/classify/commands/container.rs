@@ -321,7 +321,9 @@ const DOCKER: &[Row] = &[
     ])
     .lenient(),
     command(&["start", "restart", "attach", "update"]).opaque(Cause::ContainerImage).lenient(),
-    command(&["stop", "kill", "pause", "unpause", "rename", "tag", "init", "unmount", "unshare"]).lenient(),
+    command(&["stop", "kill", "pause", "unpause", "rename", "tag", "init", "unmount"]).lenient(),
+    // In a user namespace of the host.
+    command(&["unshare"]).wrapper().longs(&["rootless-netns"]).operands(Role::Command),
     command(&["cp"]).lenient().operands(Role::RemoteSource).last(Role::RemoteTarget),
     command(&["save", "export"]).lenient().options(&[opt("o", "output").role(Role::Write)]),
     command(&["load", "import"])

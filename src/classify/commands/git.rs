@@ -2,10 +2,12 @@
 
 use crate::classify::hatch::git;
 use crate::classify::op::OpClass::{
-    ContentSearch, Destructive, FileModify, FileRead, FileWrite, GitRead, GitWrite, Network,
+    ContentSearch, Destructive, FileModify, FileWrite, GitRead, GitWrite, Network,
 };
 use crate::classify::opacity::Cause;
-use crate::classify::spec::{OptionSpec, Role, Row, command, opt};
+use crate::classify::spec::{Role, Row, command, opt};
+
+use super::git_options::{DIFF, DRY_RUN, REMOTE, STRATEGY};
 
 /// The rows of this family.
 pub const ROWS: &[Row] = &[
@@ -42,24 +44,6 @@ pub const ROWS: &[Row] = &[
         .hatch(git::global),
     command(&["gitk", "git-gui", "tig", "lazygit", "gitui"]).opaque(Cause::Editor).lenient(),
     command(&["git-lfs"]).classes(&[GitWrite, Network]).lenient(),
-];
-
-/// Options of everything that prints a diff.
-const DIFF: &[OptionSpec<'static>] = &[
-    opt("", "output").role(Role::Write),
-    opt("", "ext-diff").opaque(Cause::ExecOption),
-    opt("O", "").value(),
-    opt("", "no-index").adds(&[FileRead]),
-    opt("", "since").value(),
-    opt("", "until").value(),
-    opt("SGn", "").value(),
-];
-
-/// Programs on the other side of a connection.
-const REMOTE: &[OptionSpec<'static>] = &[
-    opt("", "upload-pack").value().opaque(Cause::ExecOption),
-    opt("", "receive-pack").value().opaque(Cause::ExecOption),
-    opt("", "exec").value().opaque(Cause::ExecOption),
 ];
 
 const SUBCOMMANDS: &[Row] = &[
@@ -411,6 +395,10 @@ const SUBCOMMANDS: &[Row] = &[
                 .lenient()
                 .options(&[opt("b", "branch").value(), opt("", "name").value(), opt("", "reference").value()])
                 .hatch(git::remote),
+            command(&["deinit"])
+                .tool("git_submodule")
+                .lenient()
+                .options(&[opt("f", "force").adds(&[Destructive])]),
         ])
         .lenient_sub(),
     command(&["bisect"])
@@ -444,12 +432,10 @@ const SUBCOMMANDS: &[Row] = &[
     command(&[
         "update-ref",
         "update-index",
-        "read-tree",
         "write-tree",
         "commit-tree",
         "mktree",
         "mktag",
-        "checkout-index",
         "fast-import",
         "unpack-objects",
         "index-pack",
@@ -475,6 +461,17 @@ const SUBCOMMANDS: &[Row] = &[
     .tool("git_write")
     .lenient()
     .options(&[opt("", "template").value().opaque(Cause::ScriptFile), opt("", "output").role(Role::Write)]),
+    // They overwrite the working tree.
+    command(&["read-tree"]).classes(&[GitWrite]).tool("git_write").lenient().options(&[
+        opt("", "reset").adds(&[Destructive]),
+        opt("n", "dry-run").drops(&[GitWrite, Destructive]),
+    ]),
+    command(&["checkout-index"])
+        .classes(&[GitWrite])
+        .tool("git_write")
+        .lenient()
+        .switches("uqan")
+        .options(&[opt("f", "force").adds(&[Destructive])]),
     command(&["hash-object"]).classes(&[GitRead]).lenient().options(&[opt("w", "").adds(&[GitWrite])]),
     command(&["gc", "prune", "prune-packed", "maintenance"])
         .classes(&[GitWrite])
@@ -575,21 +572,10 @@ const SUBCOMMANDS: &[Row] = &[
             command(&["pull", "fetch", "push", "clone", "lock", "unlock", "locks"])
                 .classes(&[Network])
                 .lenient(),
+            command(&["prune"])
+                .classes(&[Destructive])
+                .lenient()
+                .options(&[opt("d", "dry-run").drops(&[Destructive])]),
         ])
         .lenient_sub(),
-];
-
-const DRY_RUN: &[OptionSpec<'static>] = &[opt("n", "dry-run").drops(&[GitWrite]).adds(&[GitRead])];
-
-const STRATEGY: &[OptionSpec<'static>] = &[
-    opt("sXmS", "").value(),
-    opt("F", "file").role(Role::Read),
-    opt("", "strategy").value().opaque(Cause::ExecOption).except(&[
-        "ort",
-        "recursive",
-        "resolve",
-        "octopus",
-        "ours",
-        "subtree",
-    ]),
 ];

@@ -181,6 +181,11 @@ fn version_control<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         }
         Some(_) => findings.add(GitWrite, span),
     }
+    let overwrites = matches!(call.operand(0), Some("update" | "up" | "checkout" | "co"))
+        && call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-C" | "--clean")));
+    if name == "hg" && overwrites {
+        findings.add(Destructive, span);
+    }
     for arg in call.words {
         let known = arg.value.known_prefix();
         // `hg --config alias.x='!cmd'`, `svn --diff-cmd`, `jj --config ui.pager=…`

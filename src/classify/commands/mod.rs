@@ -11,6 +11,7 @@ pub mod crypto;
 pub mod database;
 pub mod file;
 pub mod git;
+mod git_options;
 pub mod help;
 pub mod infrastructure;
 pub mod interpreter;

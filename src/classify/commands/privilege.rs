@@ -176,7 +176,14 @@ pub const ROWS: &[Row] = &[
             opt("u", "user").value(),
         ])
         .hatch(wrapper::user_shell),
-    command(&["sg", "newgrp"])
+    command(&["sg"])
+        .wrapper()
+        .permuting()
+        .options(&[opt("c", "").role(Role::Shell)])
+        .first(&[Role::Text])
+        .operands(Role::Shell)
+        .hatch(wrapper::user_shell),
+    command(&["newgrp"])
         .wrapper()
         .permuting()
         .options(&[opt("c", "").role(Role::Shell)])

@@ -44,6 +44,11 @@ fn forbid_sees_the_command_as_written_and_unwrapped() {
         assert_eq!(under(rules(), &line(vec![one])).0, Decision::Forbidden);
     }
     assert_eq!(under(rules(), &line(vec![segment("git status").op(OpClass::GitRead)])).0, Decision::Allow);
+    // Another subcommand with a word of that name, and one that cannot be told from the option before it.
+    let stash = segment("git stash push").prefix("git stash push").op(OpClass::GitWrite);
+    assert_eq!(under(rules(), &line(vec![stash])).0, Decision::Allow);
+    let odd = segment("git --odd stash push").prefix("git stash push").op(OpClass::GitWrite);
+    assert_eq!(under(rules(), &line(vec![odd])).0, Decision::Forbidden);
     let sudo = segment("ls").op(OpClass::FileSearch).wrapped("sudo ls");
     assert_eq!(
         under(user("sudo", Verdict::Forbid), &line(vec![sudo])),
