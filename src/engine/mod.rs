@@ -1,4 +1,4 @@
-//! One run of a workflow as a pure, total function: [`step`] takes a session and an event and gives the session after
+//! One run of a workflow as a pure, total function: [`step()`] takes a session and an event and gives the session after
 //! it, what is to be done outside, and what the log says. Pure: time, ids and everything that was seen come in with
 //! events; whoever calls performs the [`Effect`]s and feeds their results back as events.
 //!
