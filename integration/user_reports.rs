@@ -203,3 +203,44 @@ fn what_is_not_enforced_is_never_reported_as_enforced() {
         assert!(reasons.contains("host-sockets"), "{reasons}");
     }
 }
+
+/// What was left for a later git, or what git said and was not so, went unnoticed: the run ends with 125 and says it.
+#[test]
+fn what_a_run_leaves_for_git_ends_it_with_125_and_is_said() {
+    let project = Project::new();
+    fs::write(
+        project.path().join("plant.py"),
+        "import os\nos.makedirs('a/b/.git/objects'); os.makedirs('a/b/.git/refs')\n\
+         open('a/b/.git/HEAD', 'w').write('ref: refs/heads/x\\n'); open('a/b/.git/config', 'w').write('[core]\\n\\tpager = x\\n')\n",
+    )
+    .unwrap();
+    fs::write(project.path().join("flow.json"), FLOW).unwrap();
+    let run = |state: &str, line: &str| {
+        let flow = project.path().join("flow.json");
+        let args = ["exec", "--workflow", flow.to_str().unwrap(), "--state", state, "--json", "-c", line];
+        let done = project.swbox(&args);
+        (done.code, serde_json::from_str::<serde_json::Value>(&done.stdout).unwrap_or_default())
+    };
+    if has("what_a_run_leaves_for_git_ends_it_with_125_and_is_said", "python3") {
+        let (code, value) = run("work", "python3 plant.py");
+        assert_eq!((code, &value["jail"]["planted"][0]["setting"]), (125, &"core.pager".into()), "{value}");
+        assert!(!project.path().join("a/b/.git/config").exists());
+    }
+    let (code, value) = run("work", "git config core.pager x");
+    assert_eq!((code, &value["jail"]["config"][0]["written"]), (125, &false.into()), "{value}");
+    let (code, value) = run("work", "git branch -m main other");
+    assert_eq!((code, value["jail"]["config"].to_string().contains("refused\":\"")), (0, false), "{value}");
+    assert_eq!(project.git(&["branch", "--show-current"]), "other\n");
+    let (code, value) = run("build", "make -f out.mk");
+    assert_eq!((code, &value["jail"]["outputs"]), (2, &serde_json::Value::Null), "{value}");
+    fs::write(project.path().join("out.mk"), "all:\n\tmkdir -p dist; echo x > dist/f; echo y > other\n")
+        .unwrap();
+    let (code, value) = run("build", "make -f out.mk");
+    assert_eq!((code, &value["jail"]["outputs"]["files"]), (0, &1.into()), "{value}");
+    assert!(project.path().join("dist/f").exists() && !project.path().join("other").exists());
+}
+
+const FLOW: &str = r#"{"id": "flow", "initial": "work", "states": {
+  "work": {"allowed_tools": ["Read", "Write", "Bash", "__GIT_WRITE__"], "on": {"NEXT": "build"}},
+  "build": {"allowed_tools": ["Read", "run_build"], "jail": {"outputs": ["dist"]}, "on": {"DONE": "end"}},
+  "end": {"type": "final"}}}"#;

@@ -149,9 +149,7 @@ fn code_of(report: &Report, dry_run: bool) -> u8 {
         return Code::SETUP;
     }
     let Some(outcome) = &report.outcome else { return if dry_run { Code::OK } else { Code::SETUP } };
-    let unwritten = outcome.config.iter().any(|change| change.refused.is_some());
-    let unkept = outcome.outputs.as_ref().is_some_and(|kept| kept.problem.is_some());
-    if unwritten || unkept || !outcome.quarantined.is_empty() || !outcome.planted.is_empty() {
+    if !outcome.is_sound() {
         return Code::SETUP;
     }
     match outcome.exit {

@@ -140,6 +140,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether the workspace is as the command's end says: nothing had to be moved away, what git said it changed was
+    /// written, declared outputs are there. If not, the run is 125 however the command ended.
+    pub fn is_sound(&self) -> bool {
+        let written = self.config.iter().all(|change| change.refused.is_none());
+        let kept = self.outputs.as_ref().is_none_or(|kept| kept.problem.is_none());
+        written && kept && self.quarantined.is_empty() && self.planted.is_empty()
+    }
+
     /// Whether Ctrl-C ended the command. swbox then has to end by the signal and not with 130: a shell goes on with its
     /// loop after a child that ends with a code, for such a one has dealt with the key.
     pub fn ended_by_interrupt(&self) -> bool {

@@ -358,8 +358,11 @@ fn end(
     Ok((row, notices))
 }
 
-/// The status as a shell would give it; none where nothing ran.
+/// The status as a shell would give it, and 125 where the workspace is not as that says; none where nothing ran.
 fn exit_code(outcome: &Outcome) -> Option<i32> {
+    if !outcome.is_sound() {
+        return Some(125);
+    }
     match outcome.exit {
         Exit::Code(code) | Exit::NotStarted { code, .. } => Some(i32::from(code)),
         Exit::Signal(signal) => Some(128 + signal),
