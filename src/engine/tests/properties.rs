@@ -281,3 +281,70 @@ proptest! {
         }
     }
 }
+
+/// An edge over the border, in one of the forms, that asks a person.
+fn crossing(form: usize, to: &str) -> Value {
+    let asks = json!({ "target": to, "requires_approval": true });
+    match form {
+        0 => asks,
+        1 => json!([asks]),
+        2 => json!([{ "target": "s0", "guard": "never" }, asks]),
+        3 => json!({ "invoke": "child", "on_complete": to, "requires_approval": true }),
+        4 => json!({ "invoke": "child", "on_complete": "s0", "on_fail": to, "requires_approval": true }),
+        5 => {
+            json!({ "fork": { "branches": { "x": { "initial": "s0", "terminal": "s1" } }, "on_complete": to },
+            "requires_approval": true })
+        }
+        _ => {
+            json!({ "fork": { "branches": { "x": { "initial": to, "terminal": "s1" } }, "on_complete": "s0" },
+            "requires_approval": true })
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Below the border `s0` and `s1`, above it `s2` and `s3`; every edge over it asks. Nobody answers.
+    #[test]
+    fn no_form_of_edge_crosses_without_the_person(
+        forms in prop::collection::vec((0..7_usize, 2..4_usize), 4),
+        safe in prop::collection::vec(prop::option::of(2..4_usize), 2),
+        limit in prop::option::of((1..4_u32, 0..3_usize)),
+        acts in prop::collection::vec((0..11_usize, 0..3_u8), 1..24),
+    ) {
+        let names = ["CROSS", "LEAP", "PASS_ON", "JUMP"];
+        let mut states = serde_json::Map::new();
+        for (at, name) in ["s0", "s1"].into_iter().enumerate() {
+            let mut on = json!({ "SIDE": STATES[1 - at] });
+            for (event, (form, to)) in names.iter().zip(&forms).skip(2 * at).take(2) {
+                on[*event] = crossing(*form, STATES[*to]);
+            }
+            let mut state = json!({ "allowed_tools": ["Read"], "on": on });
+            if let Some(to) = safe[at] {
+                state["safe_next"] = json!(STATES[to]);
+            }
+            if let Some((most, mode)) = limit {
+                state["max_iterations"] = json!(most);
+                let modes = ["checkpoint", "refuse", "fail"];
+                state["on_max"] = json!(modes[mode]);
+            }
+            states.insert(name.into(), state);
+        }
+        for name in ["s2", "s3"] {
+            states.insert(name.into(), json!({ "allowed_tools": ["Bash"], "on": { "END": "failed" } }));
+        }
+        states.insert("failed".into(), json!({ "type": "final" }));
+        let guards = json!({ "never": { "field": "never", "op": "exists" } });
+        let text = json!({ "id": "m", "initial": "s0", "states": states, "guards": guards }).to_string();
+        let mut walk = Walk::of(Workflow::new(machine(&text)).with("child", child()));
+        for (which, kind) in acts {
+            match (kind, ["CROSS", "LEAP", "PASS_ON", "JUMP", "SIDE", "s2", "S3", "cros", "anything", "GO", "failed"][which]) {
+                (0, _) => drop(walk.send(What::Call(tool("r", "Read")))),
+                (_, text) => drop(walk.event(text)),
+            }
+            prop_assert!(["s0", "s1", "failed"].contains(&walk.state()), "in {:?}", walk.state());
+            prop_assert!(walk.session.fork.is_none() && walk.session.callers.is_empty(), "{:?}", walk.last.reply);
+        }
+    }
+}
