@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::kit::{good, has_person, journal, line, replays, start};
 use crate::project::{Project, ran};
@@ -82,7 +82,18 @@ fn a_full_and_a_read_only_disk_run_nothing() {
 
 #[test]
 fn killed_at_any_moment_the_session_can_be_told_again() {
-    if !has_person("killed_at_any_moment_the_session_can_be_told_again") {
+    killed("killed_at_any_moment_the_session_can_be_told_again", 60);
+}
+
+#[test]
+#[ignore = "half a minute and more: cargo test --test sessions -- --ignored"]
+fn killed_five_hundred_times_the_session_can_be_told_again() {
+    killed("killed_five_hundred_times_the_session_can_be_told_again", 500);
+}
+
+/// Kills the program at random moments of a command, so often; the session must be whole.
+fn killed(test: &str, rounds: u64) {
+    if !has_person(test) {
         return;
     }
     let project = Project::new();
@@ -90,7 +101,8 @@ fn killed_at_any_moment_the_session_can_be_told_again() {
     good(&project, "swbox transition PLAN_READY");
     let mut seed = 0x51_7c_c1_b7_27_22_0a_95_u64 ^ u64::from(std::process::id());
     println!("seed {seed:#x}");
-    for round in 0..60 {
+    let mut acknowledged = 0;
+    for round in 0..rounds {
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
@@ -106,6 +118,10 @@ fn killed_at_any_moment_the_session_can_be_told_again() {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_micros(seed % 60_000));
+        // One that ended by itself before has told its caller so: its end must be there.
+        if child.try_wait().unwrap().is_some_and(|status| status.success()) {
+            acknowledged += 1;
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -114,6 +130,72 @@ fn killed_at_any_moment_the_session_can_be_told_again() {
     let entries = journal(&project, &id);
     let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
     assert_eq!(count("start"), count("end") + count("lost"), "each start has an end or is lost");
+    assert!(count("end") > acknowledged, "{} of {acknowledged} acknowledged ends and the last", count("end"));
+    println!("{rounds} kills: {} starts, {} ends, {} lost", count("start"), count("end"), count("lost"));
+}
+
+#[test]
+fn processes_on_one_session_lose_and_reorder_nothing() {
+    busy("processes_on_one_session_lose_and_reorder_nothing", 8, None);
+}
+
+#[test]
+#[ignore = "half a minute and more: cargo test --test sessions -- --ignored"]
+fn fifty_processes_for_thirty_seconds_lose_and_reorder_nothing() {
+    let test = "fifty_processes_for_thirty_seconds_lose_and_reorder_nothing";
+    busy(test, 50, Some(Duration::from_secs(30)));
+}
+
+/// Commands that each process sends where no time is given.
+const EACH: u32 = 4;
+
+/// So many processes at once send commands into one session, one after the other; each must be in the journal once, in
+/// the order of its process, with its end.
+fn busy(test: &str, processes: usize, span: Option<Duration>) {
+    if !has_person(test) {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &[]);
+    let workers: Vec<Vec<Duration>> = std::thread::scope(|scope| {
+        let (project, begun) = (&project, Instant::now());
+        let work = move |worker: usize| {
+            let mut took = Vec::new();
+            let goes_on = |sent: usize| span.map_or(sent < EACH as usize, |span| begun.elapsed() < span);
+            while goes_on(took.len()) {
+                let sent = Instant::now();
+                let ran = line(project, &format!("echo {worker}.{}", took.len()));
+                assert_eq!(ran.code, 0, "{ran:?}");
+                took.push(sent.elapsed());
+            }
+            took
+        };
+        let all: Vec<_> = (0..processes).map(|worker| scope.spawn(move || work(worker))).collect();
+        all.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    replays(&project, &id);
+    let entries = journal(&project, &id);
+    let sent: usize = workers.iter().map(Vec::len).sum();
+    for kind in ["start", "end"] {
+        let mut seen = vec![0; processes];
+        for entry in entries.iter().filter(|entry| entry["kind"] == kind) {
+            let command = entry["body"]["extra"]["command"].as_str().unwrap();
+            let (worker, number) = command.strip_prefix("echo ").unwrap().split_once('.').unwrap();
+            let worker: usize = worker.parse().unwrap();
+            assert_eq!(number.parse(), Ok(seen[worker]), "{kind} of {worker}");
+            seen[worker] += 1;
+        }
+        assert_eq!(seen, workers.iter().map(Vec::len).collect::<Vec<_>>(), "{kind}");
+    }
+    let positions: Vec<u64> = entries.iter().map(|entry| entry["position"].as_u64().unwrap()).collect();
+    assert!(positions.windows(2).all(|pair| pair[1] == pair[0] + 1), "a position is missing");
+    let mut took: Vec<Duration> = workers.into_iter().flatten().collect();
+    took.sort();
+    println!(
+        "{processes} processes, {sent} commands: median {:?}, p99 {:?}",
+        took[sent / 2],
+        took[sent * 99 / 100]
+    );
 }
 
 #[test]
