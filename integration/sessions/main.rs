@@ -10,6 +10,7 @@ mod beside;
 mod carried;
 mod finding;
 mod interrupts;
+mod invoked;
 mod kit;
 mod law;
 mod store;

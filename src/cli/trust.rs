@@ -85,7 +85,7 @@ fn standing(candidate: &Candidate) -> &'static str {
 
 /// A file as a person must see it before accepting: the difference, what it asks for, what is wrong with it.
 fn shown(candidate: &Candidate, paint: Paint) -> String {
-    let path = candidate.workspace.join(candidate.name);
+    let path = candidate.workspace.join(&candidate.name);
     let mut out = format!(
         "{} ({}): {}\n",
         paint.bold(&visible(&path.to_string_lossy())),

@@ -7,6 +7,7 @@ pub mod audit;
 mod clock;
 pub mod doctor;
 pub mod explain;
+mod family;
 mod fault;
 mod harnesses;
 mod host;

@@ -32,6 +32,11 @@ pub(super) const KNOWN: [Known; 3] = [
     Known { path: ".swbox/profile.toml", kind: "profile", flag: "--profile" },
 ];
 
+/// The kind of a workflow that the workspace's own one invokes.
+pub(super) const INVOKED: &str = "invoked workflow";
+/// The kind of the file that names them.
+pub(super) const MANIFEST: &str = "workflow manifest";
+
 /// Largest such file.
 const LIMIT: u64 = crate::workflow::load::MAX_BYTES as u64;
 
@@ -71,14 +76,14 @@ pub(super) fn accepted(facts: &HostFacts, workspace: &Path, law: &Law) -> Result
         let accepted = ledger.get(known.path).filter(|entry| entry.kind == known.kind);
         if path.symlink_metadata().is_err() {
             if accepted.is_some() {
-                return Err(gone(known, &path));
+                return Err(gone(known.kind, known.path, &path));
             }
             continue;
         }
-        let Some(accepted) = accepted else { return Err(unseen(known, &path)) };
+        let Some(accepted) = accepted else { return Err(unseen(known.kind, Some(known.flag), &path)) };
         let bytes = read(&path)?;
         if Hash::of(&bytes) != accepted.hash {
-            return Err(changed(known, &path));
+            return Err(changed(known.kind, Some(known.flag), &path));
         }
         match known.kind {
             "workflow" if found.workflow.is_none() => {
@@ -95,43 +100,71 @@ pub(super) fn accepted(facts: &HostFacts, workspace: &Path, law: &Law) -> Result
     Ok(found)
 }
 
-fn unseen(known: Known, path: &Path) -> Diagnostic {
+/// Whether a file that the workspace's own workflow needs is the one that was accepted.
+///
+/// # Errors
+/// `untrusted_workspace_file`.
+pub(super) fn vouch(
+    ledger: &Ledger,
+    workspace: &Path,
+    file: &Path,
+    bytes: &[u8],
+    kind: &str,
+) -> Result<(), Diagnostic> {
+    let below = file.strip_prefix(workspace).ok().and_then(Path::to_str);
+    match below.and_then(|below| ledger.get(below)).filter(|entry| entry.kind == kind) {
+        None => Err(unseen(kind, None, file)),
+        Some(entry) if entry.hash != Hash::of(bytes) => Err(changed(kind, None, file)),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Whether nothing that was accepted of these kinds is gone.
+///
+/// # Errors
+/// `trusted_file_gone`.
+pub(super) fn all_there(ledger: &Ledger, workspace: &Path, kinds: &[&str]) -> Result<(), Diagnostic> {
+    for entry in ledger.entries().iter().filter(|entry| kinds.contains(&entry.kind.as_str())) {
+        let path = workspace.join(&entry.path);
+        if path.symlink_metadata().is_err() {
+            return Err(gone(&entry.kind, &entry.path, &path));
+        }
+    }
+    Ok(())
+}
+
+fn unseen(kind: &str, flag: Option<&str>, path: &Path) -> Diagnostic {
     Diagnostic::new(
         "untrusted_workspace_file",
-        format!("this workspace brings a {} of its own that nobody has accepted", known.kind),
+        format!("this workspace brings a {kind} of its own that nobody has accepted"),
     )
     .file(path)
-    .help(way_out(known, path))
+    .help(way_out(flag, path))
 }
 
-fn changed(known: Known, path: &Path) -> Diagnostic {
+fn changed(kind: &str, flag: Option<&str>, path: &Path) -> Diagnostic {
     Diagnostic::new(
         "untrusted_workspace_file",
-        format!("this {} is not the one that was accepted for this workspace", known.kind),
+        format!("this {kind} is not the one that was accepted for this workspace"),
     )
     .file(path)
-    .help(way_out(known, path))
+    .help(way_out(flag, path))
 }
 
-fn gone(known: Known, path: &Path) -> Diagnostic {
-    Diagnostic::new(
-        "trusted_file_gone",
-        format!("the {} that was accepted for this workspace is gone", known.kind),
-    )
-    .file(path)
-    .help(format!(
-        "bring it back, or take the acceptance back in a terminal: swbox trust --forget {}",
-        shell_words::quote(known.path)
-    ))
+fn gone(kind: &str, name: &str, path: &Path) -> Diagnostic {
+    Diagnostic::new("trusted_file_gone", format!("the {kind} that was accepted for this workspace is gone"))
+        .file(path)
+        .help(format!(
+            "bring it back, or take the acceptance back in a terminal: swbox trust --forget {}",
+            shell_words::quote(name)
+        ))
 }
 
-fn way_out(known: Known, path: &Path) -> String {
+fn way_out(flag: Option<&str>, path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = shell_words::quote(&path);
-    format!(
-        "read it, then accept it in a terminal: swbox trust {path}; or name it yourself: {} {path}",
-        known.flag
-    )
+    let accept = format!("read it, then accept it in a terminal: swbox trust {path}");
+    flag.map_or(accept.clone(), |flag| format!("{accept}; or name it yourself: {flag} {path}"))
 }
 
 /// The bytes of a workspace file: a regular file of bearable size.

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::own_files::{KNOWN, Known, read, state_directory};
+use super::family::{Family, manifest};
+use super::own_files::{INVOKED, KNOWN, MANIFEST, read, state_directory};
 use super::person::Terminal;
+use super::workflows::Source;
 use super::{clock, host, workspace};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Policy, RuleSet};
@@ -32,7 +34,7 @@ pub struct Candidate {
     /// The workspace.
     pub workspace: PathBuf,
     /// Its path below it.
-    pub name: &'static str,
+    pub name: String,
     /// What it is.
     pub kind: &'static str,
     /// How it stands.
@@ -60,12 +62,28 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, Diagnostic> {
     let facts = host::facts()?;
     let place = workspace::find(chosen, &facts, allow_home)?;
-    let named = file.map(|file| known(&place.workspace, &place.cwd, file)).transpose()?;
+    let named = file.map(|file| below(&place.workspace, &place.cwd, file));
     let ledger = Ledger::read(state_directory(&facts), &place.workspace)?;
+    let rows = rows(&place.workspace, &ledger);
+    if let (Some(file), Some(named)) = (file, &named)
+        && !rows.iter().any(|(name, _)| Some(name) == named.as_ref())
+    {
+        let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(Diagnostic::new("not_a_law_file", "this file changes no workspace's law")
+            .file(file)
+            .help(format!(
+                "those that do are, below the workspace {}: {}",
+                place.workspace.display(),
+                names.join(", ")
+            )));
+    }
     let mut found = Vec::new();
-    for known in KNOWN.into_iter().filter(|known| named.is_none_or(|named| named == *known)) {
-        let path = place.workspace.join(known.path);
-        let accepted = ledger.get(known.path).filter(|entry| entry.kind == known.kind);
+    for (name, kind) in rows {
+        if named.as_ref().is_some_and(|named| named.as_ref() != Some(&name)) {
+            continue;
+        }
+        let path = place.workspace.join(&name);
+        let accepted = ledger.get(&name).filter(|entry| entry.kind == kind);
         let there = path.symlink_metadata().is_ok();
         if !there && accepted.is_none() {
             if named.is_some() {
@@ -80,45 +98,68 @@ pub fn candidates(
             Some(accepted) if accepted.hash == Hash::of(&bytes) => Standing::Accepted,
             Some(_) => Standing::Changed,
         };
-        found.push(look(&place.workspace, known, standing, bytes, accepted)?);
+        found.push(look(&place.workspace, name, kind, standing, bytes, accepted)?);
     }
     Ok(found)
 }
 
-/// The row of a file that was named.
-fn known(workspace: &Path, cwd: &Path, file: &Path) -> Result<Known, Diagnostic> {
+/// The files that count in a workspace: those with a fixed place, those that its own workflow invokes, and those that
+/// were accepted as such.
+fn rows(workspace: &Path, ledger: &Ledger) -> Vec<(String, &'static str)> {
+    let mut rows: Vec<(String, &'static str)> =
+        KNOWN.iter().map(|known| (known.path.to_owned(), known.kind)).collect();
+    let own = KNOWN.iter().filter(|known| known.kind == "workflow").map(|known| workspace.join(known.path));
+    let own = own.into_iter().find(|path| path.symlink_metadata().is_ok());
+    let mut add = |path: &Path, kind: &'static str| {
+        let name = path.strip_prefix(workspace).ok().and_then(Path::to_str).map(str::to_owned);
+        if let Some(name) = name.filter(|name| !rows.iter().any(|(known, _)| known == name)) {
+            rows.push((name, kind));
+        }
+    };
+    // What cannot be read or loaded invokes nothing; the file itself is shown with what is wrong.
+    if let Some(own) = own
+        && let Some(loaded) = read(&own).ok().and_then(|bytes| load(&bytes).ok())
+    {
+        let family = Family::of(&loaded.machine, Some(&own), None).unwrap_or_else(|problem| Family {
+            manifest: problem.file.map(|file| Source { bytes: Vec::new(), file: Some(file) }),
+            ..Family::default()
+        });
+        let manifest = family.manifest.iter().filter_map(|source| source.file.as_deref());
+        manifest.for_each(|file| add(file, MANIFEST));
+        let members = family.members.iter().filter_map(|member| member.source.file.as_deref());
+        members.for_each(|file| add(file, INVOKED));
+    }
+    for kind in [MANIFEST, INVOKED] {
+        for entry in ledger.entries().iter().filter(|entry| entry.kind == kind) {
+            add(&workspace.join(&entry.path), kind);
+        }
+    }
+    rows
+}
+
+/// The path of a file below the workspace; none where it is elsewhere.
+fn below(workspace: &Path, cwd: &Path, file: &Path) -> Option<String> {
     let path = cwd.join(file);
     let parent = path.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
-    let whole = parent.zip(path.file_name()).map(|(parent, name)| parent.join(name));
-    let below = whole.as_deref().and_then(|path| path.strip_prefix(workspace).ok());
-    KNOWN.into_iter().find(|known| below.is_some_and(|below| below == Path::new(known.path))).ok_or_else(
-        || {
-            let names: Vec<&str> = KNOWN.iter().map(|known| known.path).collect();
-            Diagnostic::new("not_a_law_file", "this file changes no workspace's law").file(file).help(
-                format!(
-                    "those that do are, below the workspace {}: {}",
-                    workspace.display(),
-                    names.join(", ")
-                ),
-            )
-        },
-    )
+    let whole = parent.zip(path.file_name()).map(|(parent, name)| parent.join(name))?;
+    Some(whole.strip_prefix(workspace).ok()?.to_str()?.to_owned())
 }
 
 fn look(
     workspace: &Path,
-    known: Known,
+    name: String,
+    kind: &'static str,
     standing: Standing,
     bytes: Vec<u8>,
     accepted: Option<&Trusted>,
 ) -> Result<Candidate, Diagnostic> {
-    let path = workspace.join(known.path);
+    let path = workspace.join(&name);
     let text = String::from_utf8(bytes)
         .map_err(|_| Diagnostic::new("workspace_file_unreadable", "is not UTF-8").file(&path))?;
     let mut candidate = Candidate {
         workspace: workspace.to_owned(),
-        name: known.path,
-        kind: known.kind,
+        name,
+        kind,
         standing,
         before: accepted.map(|accepted| accepted.text.clone()),
         asks: Vec::new(),
@@ -129,7 +170,12 @@ fn look(
     if standing == Standing::Gone {
         return Ok(candidate);
     }
-    if known.kind == "profile" {
+    if kind == MANIFEST {
+        let source = Source { bytes: candidate.text.clone().into_bytes(), file: Some(path) };
+        candidate.problems.extend(manifest(&source).err());
+        return Ok(candidate);
+    }
+    if kind == "profile" {
         match Profile::from_toml(&candidate.text, &path) {
             Ok(profile) => candidate.asks = asks_of_profile(&profile),
             Err(problem) => candidate.problems.push(problem),
@@ -181,7 +227,7 @@ pub fn accept_file(candidate: &Candidate, _person: &Terminal) -> Result<(), Diag
     let facts = host::facts()?;
     let mut ledger = Ledger::read(state_directory(&facts), &candidate.workspace)?;
     Ok(ledger.accept(Trusted {
-        path: candidate.name.to_owned(),
+        path: candidate.name.clone(),
         kind: candidate.kind.to_owned(),
         hash: Hash::of(candidate.text.as_bytes()),
         at: clock::now(),
@@ -196,5 +242,5 @@ pub fn accept_file(candidate: &Candidate, _person: &Terminal) -> Result<(), Diag
 pub fn forget_file(candidate: &Candidate, _person: &Terminal) -> Result<(), Diagnostic> {
     let facts = host::facts()?;
     let mut ledger = Ledger::read(state_directory(&facts), &candidate.workspace)?;
-    Ok(ledger.forget(candidate.name)?)
+    Ok(ledger.forget(&candidate.name)?)
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use super::family::Family;
 use super::{setting, workflows};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Policy, RuleSet};
@@ -185,7 +186,9 @@ pub fn validate_workflow(name: &OsStr) -> Result<Validated, Diagnostic> {
     let name = name.to_string_lossy().into_owned();
     let (problems, advice) = match load(&source.bytes) {
         Err(problems) => (problems, Vec::new()),
-        Ok(loaded) => {
+        Ok(alone) => {
+            let family = Family::of(&alone.machine, source.file.as_deref(), None)?;
+            let loaded = family.violations(&source, alone);
             let mut problems = loaded.violations;
             problems.extend(Policy::compile(&loaded.machine, RuleSet::default()).err().unwrap_or_default());
             (problems, loaded.advice)

@@ -20,7 +20,7 @@ use super::error::StoreError;
 pub struct Trusted {
     /// Its path below the workspace.
     pub path: String,
-    /// What it is: `workflow` or `profile`.
+    /// What it is: `workflow`, `profile`, `invoked workflow` or `workflow manifest`.
     pub kind: String,
     /// The hash of the accepted bytes.
     pub hash: Hash,

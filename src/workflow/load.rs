@@ -7,7 +7,7 @@ use super::finding::{Finding, Weight};
 use super::model::Machine;
 use super::read::Reader;
 use super::span::{self, Kind, Node, Path};
-use super::validate;
+use super::validate::{self, Invoked};
 use crate::diagnostic::Diagnostic;
 
 /// The largest file that is read.
@@ -30,6 +30,14 @@ pub struct Loaded {
 /// Every problem that prevents loading, and after it what else was found, each with code, path, line and help.
 pub fn load(bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
     read(bytes, validate::validate)
+}
+
+/// The same, with the later stages of validation through the workflows that it invokes.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_with(bytes: &[u8], invoked: &[Invoked<'_>]) -> Result<Loaded, Vec<Diagnostic>> {
+    read(bytes, |machine| validate::validate_with(machine, invoked))
 }
 
 /// Reads a file that is known to pass every check: one of the program's own, which a test has loaded in full.

@@ -24,6 +24,7 @@ pub mod validate;
 pub use effective::EffectiveTools;
 pub use exit::{Exit, ExitKind};
 pub use finding::{Finding, Stage, Weight};
-pub use load::{Loaded, load};
+pub use load::{Loaded, load, load_with};
 pub use model::{Conditions, Edge, Machine, State, StateKind, Target, Transition};
 pub use tool::{Family, Meaning, Tool, ToolId, ToolSet};
+pub use validate::Invoked;

@@ -4,18 +4,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::diagnostic::Diagnostic;
 use crate::engine::Workflow;
 use crate::profile::{HostFacts, Profile};
-use crate::service::own_files;
+use crate::service::family::{Family, Vouched};
+use crate::service::own_files::{self, state_directory};
 use crate::service::profiles::{self, Names, Shelf, Text};
 use crate::service::request::Law;
 use crate::service::workflows::{self, Chosen, Source};
 use crate::service::workspace::Place;
-use crate::store::{Pin, StoreError};
-use crate::workflow::builtin::{BUILTINS, builtin};
+use crate::store::{Ledger, Pin, StoreError};
+use crate::workflow::builtin::BUILTINS;
 
 /// The kinds of pins.
 pub(super) const WORKFLOW: &str = "workflow";
@@ -29,9 +30,6 @@ const NAMED: &str = "profile-named";
 pub(super) fn kinds() -> [&'static str; 6] {
     [WORKFLOW, INVOKED, PROFILE, OWN_PROFILE, FRONT, NAMED]
 }
-
-/// Workflows that one session may invoke.
-const MOST_INVOKED: usize = 64;
 
 /// What a session starts with.
 #[derive(Debug)]
@@ -55,23 +53,19 @@ pub(super) fn gather(facts: &HostFacts, place: &Place, law: &Law) -> Result<Gath
     };
     let root = source.load()?;
     let mut pins = vec![pin_of(WORKFLOW, &root.loaded.machine.id, &source)];
-    let warnings = root.loaded.violations;
-    let mut workflow = Workflow::new(root.loaded.machine);
-    let trusted_only = own_files::is_own(&place.workspace, source.file.as_deref());
-    while let Some(name) = workflow.missing().first().map(|name| (*name).to_owned()) {
-        if pins.len() > MOST_INVOKED {
-            return Err(Diagnostic::new(
-                "workflow_unknown",
-                format!("more than {MOST_INVOKED} workflows are invoked"),
-            ));
-        }
-        let invoked =
-            invoked(&name, source.file.as_deref().filter(|_| !trusted_only)).map_err(|mut problem| {
-                problem.message = format!("the workflow invokes `{name}`: {}", problem.message);
-                problem
-            })?;
-        pins.push(pin_of(INVOKED, &name, &invoked));
-        workflow = workflow.with(name, invoked.load()?.loaded.machine);
+    let ledger = Ledger::read(state_directory(facts), &place.workspace)?;
+    let own_law = own_files::is_own(&place.workspace, source.file.as_deref());
+    let vouched = own_law.then_some(Vouched { workspace: &place.workspace, ledger: &ledger });
+    let family = Family::of(&root.loaded.machine, source.file.as_deref(), vouched)?;
+    let loaded = family.violations(&source, root.loaded);
+    let mut workflow = Workflow::new(loaded.machine);
+    if let Some((name, mut problem)) = family.missing.into_iter().next() {
+        problem.message = format!("the workflow invokes `{name}`: {}", problem.message);
+        return Err(problem);
+    }
+    for member in family.members {
+        pins.push(pin_of(INVOKED, &member.name, &member.source));
+        workflow = workflow.with(member.name, member.chosen.loaded.machine);
     }
     pins.extend(profile_pins(facts, place, law, &workflow)?);
     if let (Some((path, _)), Some(text)) = (own.profile, own.profile_text) {
@@ -83,37 +77,11 @@ pub(super) fn gather(facts: &HostFacts, place: &Place, law: &Law) -> Result<Gath
             bytes: text.into_bytes(),
         });
     }
-    Ok(Gathered { workflow, origin: source.origin(), pins, warnings })
+    Ok(Gathered { workflow, origin: source.origin(), pins, warnings: loaded.violations })
 }
 
 fn pin_of(kind: &str, name: &str, source: &Source) -> Pin {
     Pin { kind: kind.to_owned(), name: name.to_owned(), origin: source.origin(), bytes: source.bytes.clone() }
-}
-
-/// A workflow that another one invokes: beside its file by id, then by file name; else one that comes with swbox.
-fn invoked(name: &str, beside: Option<&Path>) -> Result<Source, Diagnostic> {
-    let directory = beside.and_then(Path::parent);
-    let mut files: Vec<PathBuf> = directory
-        .and_then(|directory| std::fs::read_dir(directory).ok())
-        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-        .unwrap_or_default();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    let read = |file: &PathBuf| workflows::find(Some(file.as_os_str())).ok();
-    let by_id = files.iter().find_map(|file| {
-        let source = read(file)?;
-        (source.load().ok()?.loaded.machine.id == name).then_some(source)
-    });
-    let by_name =
-        || files.iter().find(|file| file.file_stem().is_some_and(|stem| stem == name)).and_then(read);
-    if let Some(found) = by_id.or_else(by_name) {
-        return Ok(found);
-    }
-    if builtin(name).is_some() {
-        return workflows::find(Some(name.as_ref()));
-    }
-    Err(Diagnostic::new("workflow_unknown", "no workflow beside it has this id or file name")
-        .help("put it beside the file that invokes it"))
 }
 
 /// Names and texts of every profile that the session can come to use.

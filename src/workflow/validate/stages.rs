@@ -3,25 +3,21 @@
 use super::super::effective::EffectiveTools;
 use super::super::exit::{Exit, ExitKind};
 use super::super::finding::{Finding, Stage};
-use super::super::model::{Danger, Edge, Machine, StateKind, Target, Transition};
+use super::super::model::{Danger, Edge, Machine, Target, Transition};
 use super::super::prefix;
 use super::super::span::Path;
 use super::super::tool::Family;
+use super::Invoked;
+use super::graph::{Graph, Spot, Walk};
 
 /// The level from which a climb needs an approval.
 const GUARDED: u8 = 3;
 /// A climb by so much needs one.
 const CLIMB: u8 = 2;
 
-/// The problems of stages 2 to 6.
-pub(super) fn check(machine: &Machine) -> Vec<Finding> {
-    let levels = machine.states.values().map(|state| {
-        let tools = EffectiveTools::of(state);
-        let own = tools.level(machine);
-        let runs = tools.known.iter().any(|id| id.tool().family == Family::Execute);
-        own.max(state.allowed_commands.as_deref().filter(|_| runs).map_or(0, commands))
-    });
-    let check = Check::new(machine, levels.collect());
+/// The problems of stages 2 to 6, with the invoked workflows as far as they are at hand.
+pub(super) fn check(machine: &Machine, invoked: &[Invoked<'_>]) -> Vec<Finding> {
+    let check = Check { graph: Graph::new(machine, invoked, levels), machine };
     let mut findings = check.failure();
     if machine.meta.danger >= Danger::Moderate {
         findings.extend(check.quiet_start());
@@ -29,6 +25,17 @@ pub(super) fn check(machine: &Machine) -> Vec<Finding> {
     }
     findings.extend(check.ladder());
     findings
+}
+
+/// The level of each state of a machine.
+fn levels(machine: &Machine) -> Vec<u8> {
+    let levels = machine.states.values().map(|state| {
+        let tools = EffectiveTools::of(state);
+        let own = tools.level(machine);
+        let runs = tools.known.iter().any(|id| id.tool().family == Family::Execute);
+        own.max(state.allowed_commands.as_deref().filter(|_| runs).map_or(0, commands))
+    });
+    levels.collect()
 }
 
 /// The level that a command list grants.
@@ -39,35 +46,17 @@ fn commands(entries: &[String]) -> u8 {
 
 struct Check<'m> {
     machine: &'m Machine,
-    levels: Vec<u8>,
-    /// The ways out of each state, with the position of the target.
-    exits: Vec<Vec<(usize, Exit<'m>)>>,
+    graph: Graph<'m>,
 }
 
 fn state_path(name: &str) -> Path {
     Path::root().key("states").key(name)
 }
 
-impl<'m> Check<'m> {
-    fn new(machine: &'m Machine, levels: Vec<u8>) -> Self {
-        let exits = machine.states.keys().map(|name| {
-            let exits = machine.all_exits(name).into_iter();
-            exits.filter_map(|exit| Some((machine.states.get_index_of(exit.target)?, exit))).collect()
-        });
-        Self { machine, levels, exits: exits.collect() }
-    }
-
-    fn name(&self, at: usize) -> &'m str {
-        self.machine.states.get_index(at).map_or("", |(name, _)| name)
-    }
-
-    fn is_final(&self, at: usize) -> bool {
-        self.machine.states.get_index(at).is_some_and(|(_, state)| state.kind == StateKind::Final)
-    }
-
+impl Check<'_> {
     /// Whether an event of the state goes back to where an interrupt came from.
-    fn returns(&self, at: usize) -> bool {
-        let state = self.machine.states.get_index(at).map(|(_, state)| state);
+    fn returns(&self, spot: Spot) -> bool {
+        let state = self.graph.parts[spot.part].machine.states.get_index(spot.state).map(|(_, state)| state);
         let back = |edge: &Edge| edge.target == Target::Return;
         state.is_some_and(|state| {
             state.on.values().any(|transition| match transition {
@@ -78,11 +67,33 @@ impl<'m> Check<'m> {
         })
     }
 
+    /// A state as a problem names it: with its workflow, where there are several.
+    fn shown(&self, spot: Spot) -> String {
+        let name = self.graph.name(spot);
+        match &self.graph.parts[..] {
+            [_] => format!("{name:?}"),
+            parts => format!("{name:?} of {}", parts[spot.part].label),
+        }
+    }
+
+    /// Where a problem of a state stands: in the file that is checked, at the state, or at the invocation that leads to
+    /// its workflow.
+    fn place(&self, spot: Spot, walk: Option<&Walk<'_>>) -> Path {
+        if spot.part == 0 {
+            return state_path(self.graph.name(spot));
+        }
+        let way = walk.map(|walk| walk.way(&self.graph, spot)).unwrap_or_default();
+        let into = way.iter().rev().find(|(from, _, to)| from.part == 0 && to.part != 0);
+        let into = into.map(|(from, event, _)| (self.graph.name(*from), *event));
+        match into.or_else(|| self.graph.entrance(spot.part)) {
+            Some((state, event)) => state_path(state).key("on").key(event),
+            None => Path::root().key("states"),
+        }
+    }
+
     fn failure(&self) -> Vec<Finding> {
-        let count = self.levels.len();
-        let ends: Vec<bool> =
-            (0..count).map(|at| self.is_final(at) && self.machine.is_failure(self.name(at))).collect();
-        if !ends.contains(&true) {
+        let graph = &self.graph;
+        if !graph.spots().any(|spot| spot.part == 0 && graph.is_failure(spot)) {
             let path = Path::root().key("states");
             return vec![
                 Finding::violation(
@@ -96,19 +107,24 @@ impl<'m> Check<'m> {
         }
         // An interrupt is nothing that an agent can send. Its handler goes back with `$return`, to a state that must
         // have a way of its own; where only events led, there is nothing to return to.
-        let sent = |exit: &Exit<'_>| exit.kind != ExitKind::Interrupt;
-        let initial = self.machine.states.get_index_of(&self.machine.initial).unwrap_or(0);
-        let by_events = self.reach(initial, sent);
-        let handles = |at: usize| at != initial && by_events.by[at].is_none() && self.returns(at);
-        let fails = |at: usize| {
-            let reach = self.reach(at, sent);
-            std::iter::once(at).chain(reach.reached()).any(|reached| ends[reached] || handles(reached))
+        let sent = graph.by(|exit| exit.kind != ExitKind::Interrupt, false);
+        let mut by_events = vec![Vec::new(); graph.parts.len()];
+        for (part, reached) in by_events.iter_mut().enumerate() {
+            let initial = graph.initial(part);
+            let walk = sent.walk(initial, false);
+            let own = walk.reached().filter(|spot| spot.part == part && !spot.below);
+            *reached = own.map(|spot| spot.state).chain([initial.state]).collect();
+        }
+        let handles = |spot: Spot| !by_events[spot.part].contains(&spot.state) && self.returns(spot);
+        let fails = |from: Spot| {
+            let walk = sent.walk(from, true);
+            let mut own = std::iter::once(from).chain(walk.reached()).filter(|spot| !spot.below);
+            own.any(|spot| graph.is_failure(spot) || handles(spot))
         };
-        let stuck = (0..count).filter(|at| !self.is_final(*at) && !fails(*at));
-        let finding = |at: usize| {
-            let name = self.name(at);
-            let message = format!("the state {name:?} has no way to a failure state");
-            Finding::violation(Stage::FailurePath, "no_way_to_failure", state_path(name), message)
+        let stuck = graph.spots().filter(|spot| !graph.is_final(*spot) && !fails(*spot));
+        let finding = |spot: Spot| {
+            let message = format!("the state {} has no way to a failure state", self.shown(spot));
+            Finding::violation(Stage::FailurePath, "no_way_to_failure", self.place(spot, None), message)
                 .help("add an event such as `\"FAIL\": \"failed\"`")
         };
         stuck.map(finding).collect()
@@ -116,7 +132,7 @@ impl<'m> Check<'m> {
 
     fn quiet_start(&self) -> Option<Finding> {
         let initial = &self.machine.initial;
-        let level = self.machine.states.get_index_of(initial).map_or(0, |at| self.levels[at]);
+        let level = self.graph.level(self.graph.initial(0));
         let path = state_path(initial).key("allowed_tools");
         let message = format!("the initial state {initial:?} can {}", verb(level));
         (level > 0).then(|| {
@@ -126,87 +142,62 @@ impl<'m> Check<'m> {
     }
 
     fn gate(&self) -> Option<Finding> {
-        let gated = self.exits.iter().flatten().any(|(_, exit)| exit.needs_approval());
+        let parts = self.graph.parts.iter();
+        let mut exits =
+            parts.flat_map(|part| part.machine.states.keys().flat_map(|name| part.machine.exits(name)));
         let message = "no transition asks a person, and the work is moderate or dangerous";
-        (!gated).then(|| {
+        (!exits.any(|exit| exit.needs_approval())).then(|| {
             Finding::violation(Stage::Gate, "no_approval_gate", Path::root().key("states"), message)
                 .help("give one transition `\"requires_approval\": true`")
         })
     }
 
     fn ladder(&self) -> Vec<Finding> {
-        let initial = self.machine.states.get_index_of(&self.machine.initial);
-        let mut caught = vec![false; self.levels.len()];
+        let graph = &self.graph;
+        let unasked = graph.by(|exit: &Exit<'_>| !exit.needs_approval(), true);
+        let initial = graph.initial(0);
+        let mut caught: Vec<(usize, usize)> = Vec::new();
         let mut findings = Vec::new();
-        let sources = (0..self.levels.len())
-            .filter(|at| Some(*at) == initial || (1..GUARDED).contains(&self.levels[*at]));
+        let sources =
+            graph.spots().filter(|spot| *spot == initial || (1..GUARDED).contains(&graph.level(*spot)));
         for source in sources {
-            let low = self.levels[source];
-            let reach = self.reach(source, |exit| !exit.needs_approval());
-            for target in reach.reached() {
-                let high = self.levels[target];
-                if high < GUARDED || high < low + CLIMB || caught[target] {
+            let low = graph.level(source);
+            let walk = unasked.walk(source, true);
+            for target in walk.reached() {
+                let high = graph.level(target);
+                if high < GUARDED || high < low + CLIMB || caught.contains(&(target.part, target.state)) {
                     continue;
                 }
-                caught[target] = true;
-                let (from, to) = (self.name(source), self.name(target));
+                caught.push((target.part, target.state));
+                let steps = walk.way(graph, target).into_iter().map(|(_, event, to)| {
+                    let of = graph.parts[to.part].label;
+                    let name = graph.name(to);
+                    if to.part == 0 {
+                        format!(" —{event}→ {name}")
+                    } else {
+                        format!(" —{event}→ {of}: {name}")
+                    }
+                });
                 let message = format!(
-                    "{to:?} can {} (level {high}) and is reached from {from:?} (level {low}) without a person: {from}{}",
+                    "{} can {} (level {high}) and is reached from {} (level {low}) without a person: {}{}",
+                    self.shown(target),
                     verb(high),
-                    reach.way(self, target),
+                    self.shown(source),
+                    graph.name(source),
+                    steps.collect::<String>(),
                 );
                 findings.push(
-                    Finding::violation(Stage::Ladder, "unasked_climb", state_path(to), message)
-                        .help("give a transition on that way `\"requires_approval\": true`"),
+                    Finding::violation(
+                        Stage::Ladder,
+                        "unasked_climb",
+                        self.place(target, Some(&walk)),
+                        message,
+                    )
+                    .help("give a transition on that way `\"requires_approval\": true`"),
                 );
             }
         }
         findings
-    }
-
-    /// What can be reached from a state by the edges that `follow` takes.
-    fn reach(&self, from: usize, follow: impl Fn(&Exit<'_>) -> bool) -> Reach {
-        let mut reach = Reach { from, by: vec![None; self.levels.len()], order: Vec::new() };
-        let mut next = 0;
-        let mut state = from;
-        loop {
-            for (edge, (target, exit)) in self.exits[state].iter().enumerate() {
-                if *target != from && reach.by[*target].is_none() && follow(exit) {
-                    reach.by[*target] = Some((state, edge));
-                    reach.order.push(*target);
-                }
-            }
-            let Some(following) = reach.order.get(next) else { return reach };
-            state = *following;
-            next += 1;
-        }
-    }
-}
-
-/// A breadth-first search: for each state that was reached, the state and the edge that led there first.
-struct Reach {
-    from: usize,
-    by: Vec<Option<(usize, usize)>>,
-    order: Vec<usize>,
-}
-
-impl Reach {
-    fn reached(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().copied()
-    }
-
-    /// The shortest way to `target`, as text.
-    fn way(&self, check: &Check<'_>, target: usize) -> String {
-        let mut steps = Vec::new();
-        let mut at = target;
-        while at != self.from {
-            let Some((previous, edge)) = self.by[at] else { break };
-            let event = check.exits[previous].get(edge).map_or("", |(_, exit)| exit.event);
-            steps.push(format!(" —{event}→ {}", check.name(at)));
-            at = previous;
-        }
-        steps.reverse();
-        steps.concat()
     }
 }
 

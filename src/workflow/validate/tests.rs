@@ -250,3 +250,149 @@ fn safe_next_without_an_edge_is_no_way() {
     let all = "\"a\": {\"allowed_tools\": [], \"safe_next\": \"failed\", \"on\": {\"X\": \"a\"}}";
     assert_eq!(violations(&machine("safe", all, "")), [("no_way_to_failure", "states.a".to_owned())]);
 }
+
+/// The codes, paths and messages of the failed stages, with invoked workflows by name; `None` for one that is missing.
+fn with(text: &str, invoked: &[(&str, Option<&str>)]) -> Vec<(&'static str, String, String)> {
+    use crate::workflow::{Invoked, load_with};
+    let machines: Vec<_> = invoked
+        .iter()
+        .map(|(name, text)| {
+            (*name, format!("{name}.json"), text.map(|text| load(text.as_bytes()).unwrap().machine))
+        })
+        .collect();
+    let invoked: Vec<Invoked<'_>> = machines
+        .iter()
+        .map(|(name, label, machine)| Invoked {
+            name,
+            label,
+            machine: machine.as_ref().ok_or_else(|| "there is no such file".to_owned()),
+        })
+        .collect();
+    let loaded = load_with(text.as_bytes(), &invoked).unwrap_or_else(|all| panic!("{text}\n{all:#?}"));
+    loaded
+        .violations
+        .into_iter()
+        .map(|one| {
+            assert!(one.line.is_some(), "{one:?}");
+            (one.code, one.path.unwrap_or_default(), one.message)
+        })
+        .collect()
+}
+
+/// A workflow that invokes `child` from its first state and goes on in `b`.
+fn invoking(more: &str, tools_of_b: &str) -> String {
+    machine(
+        "safe",
+        &states(&[
+            state(
+                "a",
+                "\"Read\"",
+                &format!(
+                    "\"GO\": {{\"invoke\": \"child\", \"on_complete\": \"b\", \"on_fail\": \"failed\"{more}}}"
+                ),
+            ),
+            state("b", tools_of_b, "\"OK\": \"done\""),
+            "\"done\": {\"type\": \"final\"}".to_owned(),
+        ]),
+        "",
+    )
+}
+
+fn child(first: &str, on: &str, second: &str) -> String {
+    format!(
+        "{{\"id\": \"child\", \"initial\": \"c\", \"states\": {{{}, {}, \"done\": {{\"type\": \"final\"}}, \"failed\": {{\"type\": \"final\"}}}}}}",
+        state("c", first, on),
+        state("d", second, "\"OK\": \"done\"")
+    )
+}
+
+#[test]
+fn a_climb_into_an_invoked_workflow_is_found_and_both_files_are_named() {
+    let climbs = child("\"Read\"", "\"NEXT\": \"d\"", "\"Read\", \"deploy\"");
+    let parent = invoking("", "\"Read\"");
+    assert_eq!(violations(&parent), []);
+    let found = with(&parent, &[("child", Some(&climbs))]);
+    let [(code, path, message)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((*code, path.as_str()), ("unasked_climb", "states.a.on.GO"));
+    for part in ["\"d\" of child.json", "\"a\" of m", "a —GO→ child.json: c —NEXT→ child.json: d"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // A person on the way, before the invocation or in it, is one.
+    let asked = invoking(", \"requires_approval\": true", "\"Read\"");
+    let of_child = violations(&climbs).len();
+    assert_eq!((with(&asked, &[("child", Some(&climbs))]), of_child), (vec![], 1));
+    let gated = child(
+        "\"Read\"",
+        "\"NEXT\": {\"target\": \"d\", \"requires_approval\": true}",
+        "\"Read\", \"deploy\"",
+    );
+    assert_eq!(with(&parent, &[("child", Some(&gated))]), []);
+}
+
+#[test]
+fn a_climb_out_of_an_invoked_workflow_is_found() {
+    // The file alone: a level 2 in `b`, reached from a reader. The child writes first and goes on unasked into level 3.
+    let parent = invoking(", \"requires_approval\": true", "\"Read\", \"git_push\"");
+    assert_eq!(violations(&parent), []);
+    let writes = child("\"Read\", \"Write\"", "\"NEXT\": \"d\"", "\"Read\"");
+    let found = with(&parent, &[("child", Some(&writes))]);
+    let [(code, path, message)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((*code, path.as_str()), ("unasked_climb", "states.b"));
+    assert!(message.contains("\"b\" of m") && message.contains("\"c\" of child.json"), "{message}");
+    // The twin: a child that asks before it ends.
+    let asks = child(
+        "\"Read\", \"Write\"",
+        "\"NEXT\": {\"target\": \"d\", \"requires_approval\": true}",
+        "\"Read\"",
+    );
+    assert_eq!(with(&parent, &[("child", Some(&asks))]), []);
+}
+
+#[test]
+fn a_way_over_an_invoked_workflow_holds_only_where_it_can_end_well() {
+    // The child asks in between, so that what follows it is not reached unasked.
+    let parent = invoking("", "\"Read\", \"git_push\"");
+    assert_eq!(violations(&parent), [("unasked_climb", "states.b".to_owned())]);
+    let gated = child("\"Read\"", "\"NEXT\": {\"target\": \"d\", \"requires_approval\": true}", "\"Read\"");
+    assert_eq!(with(&parent, &[("child", Some(&gated))]), []);
+    let open = child("\"Read\"", "\"NEXT\": \"d\"", "\"Read\"");
+    assert_eq!(with(&parent, &[("child", Some(&open))]).len(), 1);
+}
+
+#[test]
+fn an_invoked_workflow_that_cannot_be_had_is_said() {
+    let parent = invoking("", "\"Read\"");
+    let found = with(&parent, &[("child", None)]);
+    let [(code, path, message)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((*code, path.as_str()), ("invoked_missing", "states.a.on.GO.invoke"));
+    assert!(message.contains("there is no such file"), "{message}");
+    // One that another one invokes: it says which.
+    let nested = child("\"Read\"", "\"NEXT\": {\"invoke\": \"deep\", \"on_complete\": \"d\"}", "\"Read\"");
+    let found = with(&parent, &[("child", Some(&nested)), ("deep", None)]);
+    assert!(
+        found.iter().any(|(code, _, message)| *code == "invoked_missing" && message.contains("child.json")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn workflows_that_invoke_each_other_are_searched_to_an_end() {
+    let nested = child(
+        "\"Read\"",
+        "\"NEXT\": {\"invoke\": \"m\", \"on_complete\": \"d\", \"on_fail\": \"failed\"}",
+        "\"Read\"",
+    );
+    assert_eq!(with(&invoking("", "\"Read\""), &[("child", Some(&nested))]), []);
+    // A state that leads only into a workflow that never ends has no way to fail.
+    let endless = "{\"id\": \"child\", \"initial\": \"c\", \"states\": {\"c\": {\"allowed_tools\": [], \"on\": {\"X\": \"c\"}}, \"failed\": {\"type\": \"final\"}}}";
+    let parent = machine(
+        "safe",
+        "\"a\": {\"allowed_tools\": [], \"on\": {\"GO\": {\"invoke\": \"child\", \"on_complete\": \"b\"}}}, \
+         \"b\": {\"allowed_tools\": [], \"on\": {\"FAIL\": \"failed\"}}",
+        "",
+    );
+    assert_eq!(violations(&parent), []);
+    let found = with(&parent, &[("child", Some(endless))]);
+    let codes: Vec<(&str, &str)> = found.iter().map(|(code, path, _)| (*code, path.as_str())).collect();
+    assert_eq!(codes, [("no_way_to_failure", "states.a"), ("no_way_to_failure", "states.a.on.GO")]);
+}
