@@ -13,6 +13,7 @@ mod interrupts;
 mod invoked;
 mod kit;
 mod law;
+mod planted;
 mod store;
 mod trust;
 mod walk;

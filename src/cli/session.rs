@@ -235,6 +235,9 @@ pub(super) fn approve(args: &ApproveArgs, color: ColorChoice) -> Result<u8, Diag
         return Ok(Code::REFUSED);
     }
     let (what, target) = match &waiting.shown.to {
+        None if !waiting.shown.planted.is_empty() => {
+            ("let the session go on, with these files as they are now", waiting.shown.from.clone())
+        }
         None => ("let it run", waiting.shown.from.clone()),
         Some(Destination::State(state)) => ("let the session go there", state.clone()),
         Some(Destination::Return) => ("let the session return", waiting.shown.from.clone()),
@@ -294,6 +297,7 @@ fn shown(out: &mut String, waiting: &Waiting, paint: Paint) {
         let _ = writeln!(out, "  {} {text}", paint.bold(&format!("{name:<8}")));
     };
     let to = match &what.to {
+        None if !what.planted.is_empty() => "→ the session goes on".to_owned(),
         None => "runs".to_owned(),
         Some(Destination::State(state)) => format!("→ \"{}\"", visible(state)),
         Some(Destination::Return) => "→ where the interrupt came from".to_owned(),
@@ -318,6 +322,9 @@ fn shown(out: &mut String, waiting: &Waiting, paint: Paint) {
     }
     for proof in &what.evidence {
         line("seen", &visible(&format!("`{}` ended with {}", proof.command.join(" "), proof.exit_code)));
+    }
+    for planted in &what.planted {
+        line("planted", &paint.red(&visible(planted)));
     }
     for file in &what.files {
         line("changed", &visible(file));

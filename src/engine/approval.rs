@@ -4,16 +4,28 @@
 //! then to something else, and nothing moves.
 
 use super::change::Move;
-use super::effect::{Effect, Fact, ParkedShown, Reply};
+use super::effect::{Effect, Fact, NoticeCode, ParkedShown, Reply};
 use super::event::{Answer, ApprovalScope, Call, Command};
 use super::refusal::{Refusal, RefusalCode};
-use super::session::{Grant, ParkedCommand, Pending, Wait};
+use super::session::{Alarm, Grant, ParkedCommand, Pending, Wait};
 use super::step::Run;
-use super::{APPROVED_FOR, MAX_PARKED, PARKED_FOR, evidence};
+use super::{APPROVED_FOR, FOREVER, MAX_FIRING, MAX_PARKED, PARKED_FOR, evidence};
 
 impl Run<'_> {
     pub(super) fn approve(&mut self, answer: &Answer) -> Reply {
         if let Err(refusal) = self.live() {
+            return self.refused(refusal);
+        }
+        if self.session.alarm.as_ref().is_some_and(|alarm| alarm.id == answer.approval) {
+            self.session.position += 1;
+            self.session.alarm = None;
+            self.record(Fact::Approved {
+                approval: answer.approval.clone(),
+                channel: answer.channel.clone(),
+            });
+            return Reply::Noted;
+        }
+        if let Err(refusal) = self.unalarmed() {
             return self.refused(refusal);
         }
         match self.waiting_for(&answer.approval) {
@@ -97,7 +109,10 @@ impl Run<'_> {
 
     pub(super) fn reject(&mut self, answer: &Answer) -> Result<Reply, Refusal> {
         self.live()?;
-        if self.waiting_for(&answer.approval).is_some() {
+        let alarmed = self.session.alarm.as_ref().is_some_and(|alarm| alarm.id == answer.approval);
+        if alarmed {
+            self.session.alarm = None;
+        } else if self.waiting_for(&answer.approval).is_some() {
             self.session.pending = None;
         } else {
             let at = self.session.parked.iter().position(|one| one.id == answer.approval);
@@ -109,7 +124,50 @@ impl Run<'_> {
             channel: answer.channel.clone(),
             reason: answer.reason.clone(),
         });
+        if alarmed {
+            self.stop("planted_config");
+        }
         Ok(Reply::Noted)
+    }
+
+    /// Parks the whole session until a person has looked at what was found; more of it joins what waits.
+    pub(super) fn alarm(&mut self, planted: &[String]) {
+        if planted.is_empty() || self.session.is_over() {
+            return;
+        }
+        let mut all = Vec::new();
+        if let Some(before) = self.session.alarm.take() {
+            self.record(Fact::Stale { approval: before.id, reason: "more was found".to_owned() });
+            all = before.planted;
+        }
+        for one in planted.iter().take(MAX_FIRING) {
+            if all.len() < MAX_FIRING && !all.contains(one) {
+                all.push(one.clone());
+            }
+        }
+        let shown = all.join(", ");
+        self.effects.push(Effect::Park(Box::new(ParkedShown {
+            approval: self.id.to_owned(),
+            from: self.session.current.state.clone(),
+            to: None,
+            what: format!("go on after planted-config: {shown}"),
+            message: Some(
+                "Look at these files first: each makes git run a program or read elsewhere.".to_owned(),
+            ),
+            reviewer: None,
+            until: FOREVER,
+            claimed: serde_json::Value::Null,
+            mismatches: Vec::new(),
+            evidence: Vec::new(),
+            files: self.session.changed.iter().cloned().collect(),
+            planted: all.clone(),
+        })));
+        self.record(Fact::Parked { approval: self.id.to_owned(), what: format!("planted-config: {shown}") });
+        self.notice(
+            NoticeCode::PlantedConfig,
+            format!("planted-config: the session waits for a person: swbox approve {}", self.id),
+        );
+        self.session.alarm = Some(Alarm { id: self.id.to_owned(), planted: all });
     }
 
     /// Whether a person has approved the command; a single approval is used up by it.
@@ -160,6 +218,7 @@ impl Run<'_> {
             mismatches: Vec::new(),
             evidence: Vec::new(),
             files: self.session.changed.iter().cloned().collect(),
+            planted: Vec::new(),
         })));
         self.record(Fact::Parked {
             approval: self.id.to_owned(),

@@ -23,7 +23,8 @@ pub fn decide(workflow: &Workflow, session: &Session, tool: &str) -> Decision {
     let Some((_, state, law)) = workflow.at(&session.current) else { return Decision::Forbidden };
     let spent = state.on_max != OnMax::Checkpoint
         && state.max_iterations.is_some_and(|most| session.current.visit.calls >= most);
-    if (spent || session.stop.is_some() || session.fork.is_some()) && !is_bookkeeping(tool) {
+    let waits = session.stop.is_some() || session.alarm.is_some() || session.fork.is_some();
+    if (spent || waits) && !is_bookkeeping(tool) {
         return Decision::Forbidden;
     }
     law.decide(tool)
@@ -50,15 +51,16 @@ impl Run<'_> {
     }
 
     pub(super) fn call(&mut self, call: &Call) -> Reply {
-        let open = self.live().and_then(|()| self.unforked()).and_then(|()| {
-            if self.moves() {
-                return Err(Refusal::new(
-                    RefusalCode::Moving,
-                    "jobs are being ended before the state changes",
-                ));
-            }
-            self.here().map(|(_, state)| state)
-        });
+        let open =
+            self.live().and_then(|()| self.unalarmed()).and_then(|()| self.unforked()).and_then(|()| {
+                if self.moves() {
+                    return Err(Refusal::new(
+                        RefusalCode::Moving,
+                        "jobs are being ended before the state changes",
+                    ));
+                }
+                self.here().map(|(_, state)| state)
+            });
         let state = match open {
             Ok(state) => state,
             Err(refusal) => return self.refused(refusal),
@@ -197,6 +199,7 @@ impl Run<'_> {
         }
         self.session.seen.commands += 1;
         let paths = self.wrote(Some(&ended.call), &ended.touched, ended.lost);
+        self.alarm(&ended.planted);
         // A run proves something only where its beginning is known, and its own end was seen.
         if let (Some(proof), Some(position), false) = (&ended.proof, started, ended.lost) {
             let proof = Proof { position, ..proof.clone() };

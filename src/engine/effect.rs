@@ -101,6 +101,9 @@ pub struct ParkedShown {
     pub evidence: Vec<Proof>,
     /// Files changed since the last approval.
     pub files: Vec<String>,
+    /// What was found that makes git run programs: then the whole session waits, and a yes lets it go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
 }
 
 /// A claim that the facts contradict.
@@ -143,6 +146,8 @@ pub enum NoticeCode {
     Failed,
     /// A transition could not be completed.
     NotMoved,
+    /// Something that makes git run programs was found: the session waits for a person.
+    PlantedConfig,
 }
 
 /// A way on, as it is offered to an agent.

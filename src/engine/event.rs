@@ -203,6 +203,9 @@ pub struct Ended {
     /// What it proves.
     #[serde(default)]
     pub proof: Option<Proof>,
+    /// What it left in the workspace that makes git run programs: file and setting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
 }
 
 /// Answer to a request for evidence.
@@ -212,6 +215,9 @@ pub struct Results {
     pub request: String,
     /// What was seen.
     pub proofs: Vec<Proof>,
+    /// What the runs left in the workspace that makes git run programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<String>,
     /// Fingerprint of the tree afterwards.
     #[serde(default)]
     pub tree: Option<String>,

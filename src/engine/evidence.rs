@@ -78,6 +78,10 @@ impl Run<'_> {
             }
             self.session.keep_proof(proof);
         }
+        self.alarm(&results.planted);
+        if let Err(refusal) = self.unalarmed() {
+            return self.refused(refusal);
+        }
         if let Some(reason) = self.void(&pending, None) {
             let message = format!("the evidence no longer counts: {reason}");
             return self.refused(Refusal::new(RefusalCode::EvidenceMissing, message));

@@ -62,6 +62,8 @@ pub const MAX_PARKED: usize = 64;
 pub const MAX_PROOFS: usize = 64;
 /// Milliseconds for which a parked request can be answered.
 pub const PARKED_FOR: u64 = 24 * 60 * 60 * 1000;
+/// Until when what must be looked at can be answered, in milliseconds since 1970: there is no end to it.
+pub const FOREVER: u64 = 4_102_444_800_000;
 /// Milliseconds for which an approved command may be repeated.
 pub const APPROVED_FOR: u64 = 10 * 60 * 1000;
 

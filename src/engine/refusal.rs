@@ -34,6 +34,7 @@ pub enum RefusalCode {
     EditTooLarge,
     FileLimit,
     NeedsApproval,
+    PlantedConfig,
     ResultUnknown,
     BadFork,
 }
@@ -211,6 +212,12 @@ pub const TABLE: &[RefusalRow] = &[
         "needs_approval",
         "A person must say yes to the command.",
         "Repeat the same call when it is approved.",
+    ),
+    row(
+        RefusalCode::PlantedConfig,
+        "planted_config",
+        "A command left something in the workspace that makes git run programs; the session waits for a person.",
+        "A person looks at the files, then approves or rejects what waits.",
     ),
     row(
         RefusalCode::ResultUnknown,

@@ -40,6 +40,9 @@ pub struct Session {
     pub parked: Vec<ParkedCommand>,
     /// Commands that a person approved.
     pub grants: Vec<Grant>,
+    /// What a person must look at before anything goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<Alarm>,
     /// Branches that it waits for.
     pub fork: Option<Forked>,
     /// Where it is itself a branch.
@@ -263,6 +266,15 @@ pub struct ParkedCommand {
     pub until: u64,
 }
 
+/// Something that makes git run programs was left in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alarm {
+    /// The approval's id.
+    pub id: String,
+    /// What was found: file and setting.
+    pub planted: Vec<String>,
+}
+
 /// A command that a person approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -339,6 +351,7 @@ impl Session {
             pending: None,
             parked: Vec::new(),
             grants: Vec::new(),
+            alarm: None,
             fork: None,
             branch: None,
             stop: None,

@@ -95,6 +95,20 @@ impl<'w> Run<'w> {
         }
     }
 
+    /// Refuses where a person must look at the workspace first.
+    pub(super) fn unalarmed(&self) -> Result<(), Refusal> {
+        match &self.session.alarm {
+            None => Ok(()),
+            Some(alarm) => {
+                let message = format!(
+                    "a person must look at what makes git run programs: {}",
+                    alarm.planted.join(", ")
+                );
+                Err(Refusal::new(RefusalCode::PlantedConfig, message).approval(&alarm.id))
+            }
+        }
+    }
+
     /// Refuses where the session waits for its branches.
     pub(super) fn unforked(&self) -> Result<(), Refusal> {
         match &self.session.fork {

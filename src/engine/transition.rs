@@ -86,6 +86,7 @@ pub(super) fn choose<'m>(
 impl Run<'_> {
     pub(super) fn transition(&mut self, asked: &Asked) -> Result<Reply, Refusal> {
         self.live()?;
+        self.unalarmed()?;
         if asked.subagent {
             return Err(Refusal::new(RefusalCode::NotMainAgent, "only the main agent may change the state"));
         }
@@ -189,6 +190,7 @@ impl Run<'_> {
             mismatches,
             evidence: evidence::proofs(&self.session, &conditions.evidence),
             files: self.session.changed.iter().cloned().collect(),
+            planted: Vec::new(),
         })));
         self.record(Fact::Parked { approval: approval.clone(), what });
         self.wait(wanted, tree, wait);

@@ -171,13 +171,19 @@ fn evidence_is_a_run_that_swbox_saw() {
     let reply = walk.with("GO", json!({ "tests_pass": true, "exit_code": 0 }));
     assert_eq!(reply, Reply::Waiting { request: "e1".into(), on: WaitOn::Evidence });
     assert!(matches!(walk.last.effects.as_slice(), [Effect::RunEvidence { .. }]));
-    let failed = Results { request: "e1".into(), proofs: vec![proof(101, None)], tree: None };
+    let failed =
+        Results { request: "e1".into(), proofs: vec![proof(101, None)], planted: vec![], tree: None };
     let refused = refusal(walk.send(What::Evidence(failed.clone())));
     assert_eq!(refused.code, RefusalCode::EvidenceMissing);
     assert!(refused.message.contains("ended with 101"), "{refused:?}");
     assert_eq!(refusal(walk.send(What::Evidence(failed))).code, RefusalCode::ResultUnknown);
     walk.event("GO");
-    walk.send(What::Evidence(Results { request: "e4".into(), proofs: vec![proof(0, None)], tree: None }));
+    walk.send(What::Evidence(Results {
+        request: "e4".into(),
+        proofs: vec![proof(0, None)],
+        planted: vec![],
+        tree: None,
+    }));
     assert_eq!(walk.state(), "b");
     walk.replays();
 }
@@ -250,8 +256,12 @@ fn since_bounds_how_old_a_run_may_be() {
 fn evidence_comes_before_the_person_and_is_asked_again() {
     let mut walk = proven(json!({ "command": "cargo test" }), true);
     walk.event("GO");
-    let results =
-        Results { request: "e1".into(), proofs: vec![proof(0, Some("t1"))], tree: Some("t1".into()) };
+    let results = Results {
+        request: "e1".into(),
+        proofs: vec![proof(0, Some("t1"))],
+        planted: vec![],
+        tree: Some("t1".into()),
+    };
     assert_eq!(walk.send(What::Evidence(results)), Reply::Parked { approval: "e2".into() });
     let Some(Effect::Park(shown)) = walk.last.effects.last() else { panic!() };
     assert_eq!(shown.evidence[0].tests, Some(12));
@@ -305,5 +315,58 @@ fn a_command_is_approved_for_its_bytes_its_state_and_once() {
     assert_eq!(walk.send(call("p2", Some("git push"))), Reply::Allowed);
     assert_eq!(walk.send(call("p3", Some("git push"))), Reply::Allowed);
     assert_eq!(refusal(walk.send(call("p4", None))).code, RefusalCode::NeedsApproval);
+    walk.replays();
+}
+
+#[test]
+fn planted_configuration_holds_everything_until_a_person_has_looked() {
+    let begun = || {
+        let mut walk = walk(json!("b"));
+        walk.begin("1", WorkspaceRight::Write, false);
+        walk.send(What::Ended(Ended {
+            call: "1".into(),
+            exit_code: Some(125),
+            planted: vec!["x/.git/config (core.fsmonitor)".into()],
+            ..Ended::default()
+        }));
+        walk
+    };
+    let mut walk = begun();
+    let id = walk.session.alarm.as_ref().unwrap().id.clone();
+    assert!(
+        matches!(&walk.last.effects[..], [Effect::Park(shown), Effect::Notice(_)] if shown.planted.len() == 1)
+    );
+    let call = || What::Call(tool("2", "Read"));
+    for held in [call(), What::Transition(Transition { event: "GO".into(), ..Transition::default() })] {
+        let refused = refusal(walk.send(held));
+        assert_eq!((refused.code, refused.approval.as_ref()), (RefusalCode::PlantedConfig, Some(&id)));
+        assert!(refused.message.contains("core.fsmonitor"), "{refused:?}");
+    }
+    assert_eq!(decide(&walk.workflow, &walk.session, "Read"), Decision::Forbidden);
+    // More of it takes the place of what waits, with all that was found.
+    walk.send(What::Ended(Ended { call: "0".into(), planted: vec!["y".into()], ..Ended::default() }));
+    assert_eq!(refusal(walk.approve(&id)).code, RefusalCode::PlantedConfig);
+    let alarm = walk.session.alarm.clone().unwrap();
+    assert_eq!(alarm.planted.len(), 2);
+    assert_eq!(walk.approve(&alarm.id), Reply::Noted);
+    assert_eq!(walk.send(call()), Reply::Allowed);
+    walk.event("GO");
+    assert_eq!(walk.state(), "b");
+    walk.replays();
+    // A no ends the session.
+    let mut walk = begun();
+    walk.send(What::Reject(Answer { approval: id, reason: Some("not mine".into()), ..Answer::default() }));
+    assert_eq!(walk.session.stop.as_ref().unwrap().reason, "planted_config");
+    assert_eq!(refusal(walk.send(call())).code, RefusalCode::SessionOver);
+    walk.replays();
+}
+
+#[test]
+fn what_evidence_plants_holds_the_transition() {
+    let mut walk = walk(json!({ "target": "b", "evidence": { "command": "true" } }));
+    assert!(matches!(walk.event("GO"), Reply::Waiting { .. }));
+    let seen = Results { request: "e1".into(), proofs: vec![], planted: vec!["x".into()], tree: None };
+    assert_eq!(refusal(walk.send(What::Evidence(seen))).code, RefusalCode::PlantedConfig);
+    assert_eq!(walk.state(), "a");
     walk.replays();
 }

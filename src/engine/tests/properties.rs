@@ -133,7 +133,12 @@ fn happenings() -> impl Strategy<Value = What> {
     });
     let results = (1..40_u8).prop_flat_map(|id| {
         prop_oneof![
-            Just(What::Evidence(Results { request: format!("e{id}"), proofs: vec![], tree: None })),
+            Just(What::Evidence(Results {
+                request: format!("e{id}"),
+                proofs: vec![],
+                planted: vec![],
+                tree: None
+            })),
             Just(What::JobsEnded { request: format!("e{id}"), survivors: vec![] }),
             Just(What::Branch(Branch {
                 name: "x".into(),

@@ -144,7 +144,7 @@ pub(super) fn gather(
     required: &[Evidence],
 ) -> Result<Results, Diagnostic> {
     setting.place.cwd.clone_from(&setting.place.workspace);
-    let mut proofs = Vec::new();
+    let (mut proofs, mut planted) = (Vec::new(), Vec::new());
     for evidence in required {
         let argv = evidence.command.iter().map(OsString::from).collect();
         let run = Run {
@@ -161,6 +161,7 @@ pub(super) fn gather(
         let mut plan = plain::ready(setting, &run, &judgement, &rights, jail::plan)?;
         unsteer(&mut plan);
         let outcome = jail::launch(&plan, plain::capture(&run, &plan))?;
+        planted.extend(planted_by(&outcome));
         let exit_code = match outcome.exit {
             Exit::Code(code) | Exit::NotStarted { code, .. } => code,
             Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
@@ -177,5 +178,17 @@ pub(super) fn gather(
         });
     }
     let tree = Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint());
-    Ok(Results { request, proofs, tree })
+    Ok(Results { request, proofs, planted, tree })
+}
+
+/// What a run left that makes git run programs, as a session keeps it.
+pub(super) fn planted_by(outcome: &Outcome) -> Vec<String> {
+    let shown = outcome.planted.iter().map(|one| {
+        let file = one.file.to_string_lossy();
+        match &one.moved {
+            Some(moved) => format!("{file} ({}), moved to {}", one.setting, moved.to_string_lossy()),
+            None => format!("{file} ({})", one.setting),
+        }
+    });
+    shown.collect()
 }

@@ -284,6 +284,7 @@ fn run_started(
             .collect(),
         output: launched.as_ref().map_or(0, output),
         proof,
+        planted: launched.as_ref().map(evidence::planted_by).unwrap_or_default(),
         ..Ended::default()
     };
     let mut session = SessionShown {

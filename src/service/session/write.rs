@@ -219,7 +219,9 @@ impl<'a> Desk<'a> {
             let body: Value = serde_json::from_str(&running.body).unwrap_or_default();
             let text = |name: &str| body[name].as_str().map(str::to_owned);
             let what = match text("evidence") {
-                Some(request) => What::Evidence(Results { request, proofs: Vec::new(), tree: None }),
+                Some(request) => {
+                    What::Evidence(Results { request, proofs: Vec::new(), planted: Vec::new(), tree: None })
+                }
                 None => {
                     let call = text("call").unwrap_or_default();
                     What::Ended(Ended { call, lost: true, ..Ended::default() })
