@@ -25,6 +25,11 @@ pub(crate) const CASES: &[Case] = &[
         run: two_harmless_runs_make_nothing_that_runs,
     },
     Case {
+        name: "planted: from directories that lay there before the first run",
+        needs: "userns",
+        run: what_lay_there_before_the_first_run_is_no_repository_by_a_name,
+    },
+    Case {
         name: "planted: what cannot be moved or looked into is said",
         needs: "userns",
         run: what_cannot_be_moved_or_looked_into_is_said,
@@ -117,6 +122,10 @@ const SHAPES: &[(&str, &str)] = &[
     (
         "a/b",
         "git init -q a/b; touch a/b/f; git -C a/b config core.hooksPath ../h; mkdir a/h; cp $M a/h/post-index-change",
+    ),
+    (
+        "a/b",
+        "git init -q a/b; printf '[includeIf \\r\"gitdir:/\"]\\n\\tpath = ../c\\n' >> a/b/.git/config; printf '[core]\\nfsmonitor = %s\\n' $M > a/b/c",
     ),
     ("a/b", "git init -q a/b; git -C a/b config core.fsmonitor $M; chmod 311 a a/b"),
     ("a/b", "git init -q a/b; git -C a/b config core.fsmonitor $M; chmod 555 a/b/.git"),
@@ -288,6 +297,43 @@ fn two_harmless_runs_make_nothing_that_runs() -> Verdict {
     Verdict::Passed
 }
 
+/// A clone or the outputs of a run that may not write bring the parts of a repository under other names; the first
+/// command that may write only gives them their own.
+fn what_lay_there_before_the_first_run_is_no_repository_by_a_name() -> Verdict {
+    const RUNS: &[(&str, &str)] = &[
+        ("sub", "mkdir sub; mv dist/e sub/.git; mv sub/.git/HEAD_ sub/.git/HEAD"),
+        ("dist/e", "mv dist/e/HEAD_ dist/e/HEAD"),
+        ("sub", "mkdir sub; echo gitdir: ../dist/e > sub/.git; mv dist/e/HEAD_ dist/e/HEAD"),
+    ];
+    for (repository, script) in RUNS {
+        for jailed in [false, true] {
+            let place = place();
+            let workspace = place.workspace();
+            git(&workspace, &["init", "-q", "t"]);
+            git(&workspace.join("t"), &["config", "core.fsmonitor", workspace.join("m").to_str().unwrap()]);
+            git(&workspace.join("t"), &["config", "core.worktree", "."]);
+            std::fs::create_dir(workspace.join("dist")).unwrap();
+            std::fs::rename(workspace.join("t/.git"), workspace.join("dist/e")).unwrap();
+            std::fs::rename(workspace.join("dist/e/HEAD"), workspace.join("dist/e/HEAD_")).unwrap();
+            // The clock of files is coarse: a run must begin after what was made before it.
+            let made = std::fs::metadata(workspace.join("dist/e")).unwrap().modified().unwrap();
+            while made.elapsed().is_ok_and(|age| age.as_millis() < 50) {
+                std::thread::yield_now();
+            }
+            if jailed {
+                let note = place.path("state/note");
+                let done = Jail::write(&workspace).with(|spec| spec.repositories = Some(note)).sh(script);
+                check!(done.outcome.planted.len() == 1, "`{script}`: {:?} {}", done.outcome, done.all());
+            } else {
+                crate::kit::host_text(&workspace, script);
+            }
+            use_git(&workspace, repository);
+            check!(place.path("marker").exists() != jailed, "`{script}`, jailed: {jailed}");
+        }
+    }
+    Verdict::Passed
+}
+
 fn what_cannot_be_moved_or_looked_into_is_said() -> Verdict {
     let place = place();
     let deep = "d/".repeat(300);
@@ -370,11 +416,12 @@ fn with_nested(hook: bool) -> (Place, impl Fn() -> Jail) {
 fn nested_repositories_are_held_once_noted() -> Verdict {
     let (place, jail) = with_nested(false);
     let attack = "echo '[core] pager = x' >> x/y/z/.git/config; echo rc=$?";
-    // The twin: nothing is noted yet, and so it is found afterwards.
-    let done = jail().sh(attack);
+    // The twin: where nothing is noted it can be changed, and is found afterwards.
+    let done = jail().with(|spec| spec.repositories = None).sh(attack);
     check!(done.out == "rc=0\n" && done.outcome.planted.len() == 1, "{:?} {}", done.outcome, done.all());
-    let done = jail().sh("true");
-    check!(done.ok() && done.outcome.planted.is_empty(), "{:?}", done.outcome);
+    std::fs::rename(place.path("w/x/y/z/.git/config.swbox-quarantined"), place.path("w/x/y/z/.git/config"))
+        .unwrap();
+    // Before the first run somebody looks.
     let done = jail().sh(attack);
     check!(done.err.contains("Read-only") && done.outcome.planted.is_empty(), "{}", done.all());
     let done = jail().sh("mv x/y/z x/y/k; mv x/y x/k; mv x k; git -C x/y/z status");
@@ -453,7 +500,7 @@ fn sockets_deep_in_the_workspace_are_masked_once_noted() -> Verdict {
     if jail().host.landlock_abi >= 9 {
         return Verdict::Skipped("Landlock holds it by itself".to_owned());
     }
-    let first = jail().sh(connect);
+    let first = jail().with(|spec| spec.repositories = None).sh(connect);
     check!(first.ok(), "the twin, and what is said to be degraded: {}", first.all());
     let said = first.outcome.degraded.iter().any(|reason| reason.starts_with("host-sockets"));
     check!(said, "{:?}", first.outcome.degraded);

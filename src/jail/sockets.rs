@@ -15,8 +15,8 @@ use super::seccomp::Sockets;
 /// Places of sockets that daemons of developer tools make inside a workspace.
 const KNOWN: [&str; 1] = [".git/fsmonitor--daemon.ipc"];
 
-/// The sockets at the top of the plan's workspace, at [`KNOWN`] places and where the walk after a former run saw some, that somebody listens on. A stale one is left:
-/// the command may want to replace it.
+/// The sockets at the top of the plan's workspace, at [`KNOWN`] places and where a walk before this run saw some, that
+/// somebody listens on. A stale one is left: the command may want to replace it.
 pub(super) fn live(plan: &JailPlan, noted: &[PathBuf]) -> Vec<PathBuf> {
     if plan.filter.sockets == Sockets::None {
         return Vec::new();

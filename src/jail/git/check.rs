@@ -3,14 +3,13 @@
 //!
 //! Danger: the command chose these names. Nothing is followed through a link, and what is moved stays on its file system.
 
-use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::judge::Judge;
 use super::survey::{Kind, kind};
 use super::walk::{self, Found};
-use super::{Findings, Hold, Layout, Planted, git_step, record, view};
+use super::{Findings, Layout, Planted, git_step, record, view};
 use crate::jail::plan::{JailPlan, View};
 
 /// Checks what `layout` says about the workspace of `plan`.
@@ -35,12 +34,7 @@ pub(in crate::jail) fn check(plan: &JailPlan, layout: &Layout) -> Findings {
 /// Looks for repositories wherever the command may have made or changed one, and judges them.
 fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
     let writable = view(plan) == Some(View::Writable);
-    let held: HashSet<&OsStr> = layout
-        .holds
-        .iter()
-        .filter(|(_, hold)| **hold != Hold::Pin)
-        .map(|(path, _)| path.as_os_str())
-        .collect();
+    let held = layout.whole();
     let mut found = Found::default();
     if writable {
         found = walk::repositories(&plan.workspace, layout.since, &|path| held.contains(path.as_os_str()));
@@ -65,12 +59,12 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
     places.retain(|place| judge.place(place));
     found.bare.retain(|directory| judge.bare(directory));
     if let Some(file) = note {
-        let noted = layout.noted.clone().unwrap_or_default();
+        let noted = &layout.noted;
         places.extend(found.bare);
         // What is held as a whole was not walked into.
         let whole = noted.places.iter().map(|place| plan.workspace.join(place));
         places.extend(whole.filter(|place| layout.known.contains(place)));
-        record::update(file, &plan.workspace, &noted, &places, &found.sockets);
+        record::update(file, &plan.workspace, noted, &places, &found.sockets);
     }
 }
 

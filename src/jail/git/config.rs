@@ -25,6 +25,8 @@ pub(super) struct File {
     pub(super) settings: Vec<Setting>,
     /// Its section headers in order: the name as in a setting, and the bytes from bracket to bracket.
     pub(super) headers: Vec<(String, Range<usize>)>,
+    /// Whether a line is none that git is known to take. Git refuses the whole file then, or reads it in another way.
+    pub(super) unclear: bool,
 }
 
 /// Names that make git run something or read configuration from elsewhere. `*` stands for a subsection of any text.
@@ -91,7 +93,8 @@ const EXECUTABLE: &[&str] = &[
     "web.browser",
 ];
 
-/// The settings of a file. Lines that git would refuse are left out: git then runs nothing at all.
+/// The settings of a file. Lines that git would refuse are left out: git then runs nothing at all. Whoever relies on that
+/// for a file of a command's asks [`File::unclear`].
 pub(super) fn settings(bytes: &[u8]) -> Vec<Setting> {
     parse(&String::from_utf8_lossy(bytes)).settings
 }
@@ -112,7 +115,10 @@ pub(super) fn parse(text: &str) -> File {
                     file.headers.push((name.clone(), at(rest)..at(after)));
                     (section, rest) = (name, after);
                 }
-                None => rest = after_line(rest),
+                None => {
+                    file.unclear = true;
+                    rest = after_line(rest);
+                }
             },
             _ => {
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(rest.len());
@@ -123,6 +129,8 @@ pub(super) fn parse(text: &str) -> File {
                     let span = at(rest)..at(rest) + whole.strip_suffix('\n').unwrap_or(whole).len();
                     let name = format!("{section}.{}", key.to_ascii_lowercase());
                     file.settings.push(Setting { name, value, span });
+                } else {
+                    file.unclear = true;
                 }
                 rest = after;
             }
@@ -140,7 +148,8 @@ fn header(text: &str) -> Option<(String, &str)> {
     let end = body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.'))?;
     let (name, after) = body.split_at(end);
     let name = name.to_ascii_lowercase();
-    let after = after.trim_start_matches([' ', '\t']);
+    // A carriage return is a blank for git too.
+    let after = after.trim_start_matches([' ', '\t', '\r']);
     if let Some(after) = after.strip_prefix(']') {
         return Some((name, after));
     }
@@ -219,14 +228,53 @@ pub(super) fn is_executable(setting: &Setting) -> bool {
         // Yes or no asks for git's own.
         "core.fsmonitor" => !BOOLEAN.contains(&value.to_ascii_lowercase().as_str()),
         "core.hookspath" => value != "/dev/null",
-        // `!` is for a shell; options may name a directory of programs.
-        _ if of("alias.") => value.starts_with(['!', '-']),
+        _ if of("alias.") => !is_plain_alias(value),
         _ if of("submodule.") && name.ends_with(".update") => value.starts_with('!'),
         // `transport::address` starts a program for the transport.
         _ if of("remote.") && (name.ends_with("url")) => value.contains("::"),
         _ if of("url.") => name.contains("::"),
         _ => EXECUTABLE.iter().any(|pattern| matches(pattern, name)),
     }
+}
+
+/// Whether an alias is another name for a command of git's that runs nothing else and writes no file of its choice: `!` is
+/// for a shell, options in front may name a directory of programs, and `grep -O`, `rebase --exec`, `submodule foreach` and
+/// their like run what they are told.
+fn is_plain_alias(value: &str) -> bool {
+    const COMMANDS: &[&str] = &[
+        "add",
+        "blame",
+        "branch",
+        "checkout",
+        "cherry-pick",
+        "commit",
+        "describe",
+        "diff",
+        "fetch",
+        "log",
+        "ls-files",
+        "merge",
+        "pull",
+        "push",
+        "reflog",
+        "remote",
+        "reset",
+        "restore",
+        "rev-parse",
+        "shortlog",
+        "show",
+        "stash",
+        "status",
+        "switch",
+        "tag",
+    ];
+    // Options may be shortened as far as they are the only ones.
+    const TELLING: &[&str] = &["--e", "--output", "--rece", "--upl"];
+    let mut words = value.split([' ', '=']);
+    words.next().is_some_and(|command| COMMANDS.contains(&command))
+        && value.chars().all(|c| c.is_ascii_graphic() || c == ' ')
+        && !value.contains(['!', '\'', '"', '\\'])
+        && words.all(|word| !TELLING.iter().any(|option| word.starts_with(option)))
 }
 
 /// Values of settings that switch something on or off.
@@ -259,6 +307,10 @@ pub(super) fn named_paths(setting: &Setting, around: &Path, tree: &Path) -> Vec<
     }
     if is_place(setting) {
         return normal(&tree.join(&setting.value)).into_iter().collect();
+    }
+    if setting.name.starts_with("alias.") && !setting.value.starts_with('!') {
+        // Arguments of a command of git's: most name refs and files that nobody runs.
+        return Vec::new();
     }
     let command = setting.value.strip_prefix('!').unwrap_or(&setting.value);
     let words = shell_words::split(command)
@@ -323,8 +375,27 @@ mod tests {
             "[url \"ext::sh -c x\"]\ninsteadOf = https://",
             "[filter \"lfs\"]\nclean = sh x",
             "[protocol \"ext\"]\nallow = always",
+            "[user]\n[includeIf\r\"gitdir:/\"]\npath = c",
+            "[alias]\n st = grep -O./x .",
+            "[alias]\n st = rebase --exec ./x HEAD",
+            "[alias]\n st = submodule foreach ./x",
+            "[alias]\n st = status\\t!x",
+            "[alias]\n st = diff --output=x",
+            "[alias \"st\"]\n command = !x",
         ] {
             assert!(settings(text.as_bytes()).iter().any(is_executable), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_that_git_may_read_otherwise_are_told() {
+        for text in
+            ["[core\u{b}\"x\"]\nk = v", "[a", "[a \"b\nc\"]", "= x", "[core]\n\u{e4} = x", "[a]\n\"k\" = v"]
+        {
+            assert!(parse(text).unclear, "{text:?}");
+        }
+        for text in ["", "[a]\r\n\tk = v\r\n", "# c\n[a \"b\"] k\n", "\u{feff}[a]\nk = \"x\n"] {
+            assert!(!parse(text).unclear, "{text:?}");
         }
     }
 
@@ -332,7 +403,7 @@ mod tests {
     fn what_git_init_and_clone_write_is_harmless() {
         let text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
                     [remote \"origin\"]\n\turl = /x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
-                    [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[alias]\n\tst = status\n\
+                    [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[alias]\n\tst = status -sb\n\tlg = log --graph --oneline --format=%h%d\n\
                     [core]\n\tfsmonitor = true\n\thooksPath = /dev/null\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n";
         let found: Vec<_> = settings(text.as_bytes()).into_iter().filter(is_executable).collect();
         assert!(found.is_empty(), "{found:?}");
@@ -350,6 +421,7 @@ mod tests {
         assert_eq!(named("[filter \"x\"]\nclean = sh scripts/x.sh %f"), ["/w/scripts/x.sh", "/w/%f"]);
         assert_eq!(named("[alias]\nx = !./run 'a b'"), ["/w/run", "/w/a b"]);
         assert_eq!(named("[core]\npager = less"), Vec::<String>::new());
+        assert_eq!(named("[alias]\nx = ls-tree HEAD README.md"), Vec::<String>::new());
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl<'a> Judge<'a> {
         match kind(&entry) {
             Kind::Missing => true,
             // A directory that is made or renamed changes, and the one around it with it; a commit changes only one.
-            Kind::Directory => self.directory(&entry, place, self.is_new(&entry) && self.changed(place)),
+            Kind::Directory => self.directory(&entry, place, changed && self.changed(place)),
             Kind::File => match link_target(&entry) {
                 Some(target) => self.redirection(&entry, &target, place, changed),
                 // Not what git takes for a link: it says so and stops.
@@ -63,7 +63,7 @@ impl<'a> Judge<'a> {
         if self.layout.known.iter().any(|known| known == directory) || !is_git_directory(directory) {
             return true;
         }
-        self.directory(directory, directory, self.is_new(directory))
+        self.directory(directory, directory, self.changed(directory))
     }
 
     /// `entry` sends git to `target`.
@@ -119,7 +119,11 @@ impl<'a> Judge<'a> {
 
     /// The settings of a configuration file.
     fn settings(&mut self, file: &Path, directory: &Path, place: &Path, changed: bool) {
-        let settings = config::settings(&read(file, CONFIG_LIMIT));
+        let parsed = config::parse(&String::from_utf8_lossy(&read(file, CONFIG_LIMIT)));
+        if changed && parsed.unclear {
+            return self.plant(file, "a line that git may read in another way");
+        }
+        let settings = parsed.settings;
         for setting in settings.iter().filter(|setting| config::is_executable(setting)) {
             if setting.name == "core.worktree" && self.stays_inside(directory, &setting.value) {
                 continue;
@@ -162,17 +166,6 @@ impl<'a> Judge<'a> {
 
     fn changed(&self, path: &Path) -> bool {
         std::fs::symlink_metadata(path).is_ok_and(|found| self.layout.since.is_before(&found))
-    }
-
-    /// Whether the directory `path` may have become what it is in this run: by its making, or by a renaming, which shows
-    /// as any other change does. Where nobody has looked before, no earlier command has prepared anything: directories
-    /// that are older than the run are a person's then.
-    fn is_new(&self, path: &Path) -> bool {
-        let old = || {
-            let made = std::fs::symlink_metadata(path).and_then(|found| found.created());
-            made.is_ok_and(|made| made < self.layout.since.system())
-        };
-        self.changed(path) && !(self.layout.noted.is_none() && old())
     }
 
     /// Moves `path` out of git's sight and notes it.
@@ -229,12 +222,6 @@ fn unlock(directory: &Path) {
 }
 
 impl Moment {
-    fn system(self) -> std::time::SystemTime {
-        let seconds = u64::try_from(self.seconds).unwrap_or_default();
-        let nanoseconds = u32::try_from(self.nanoseconds).unwrap_or_default();
-        std::time::UNIX_EPOCH + std::time::Duration::new(seconds, nanoseconds)
-    }
-
     /// Whether what `found` tells of was changed at this moment or later.
     pub(super) fn is_before(self, found: &std::fs::Metadata) -> bool {
         self.is_at_most(found.ctime(), found.ctime_nsec())

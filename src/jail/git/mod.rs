@@ -17,7 +17,8 @@ mod survey;
 mod walk;
 mod writeback;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub(super) use check::check;
@@ -62,8 +63,8 @@ pub(super) struct Layout {
     quarantine: Option<PathBuf>,
     /// When the command did not run yet.
     since: Moment,
-    /// What former runs noted; absent where nobody looked yet.
-    noted: Option<record::Note>,
+    /// What former runs noted, or the look before the first one.
+    noted: record::Note,
 }
 
 /// A moment of the clock that the times of files are taken from.
@@ -119,7 +120,13 @@ impl Layout {
 
     /// Where former runs saw sockets, below the workspace.
     pub(super) fn noted_sockets(&self) -> &[PathBuf] {
-        self.noted.as_ref().map_or(&[], |note| &note.sockets)
+        &self.noted.sockets
+    }
+
+    /// What is held with all that is in it, and need not be walked into.
+    fn whole(&self) -> HashSet<&OsStr> {
+        let whole = self.holds.iter().filter(|(_, hold)| **hold != Hold::Pin);
+        whole.map(|(path, _)| path.as_os_str()).collect()
     }
 
     /// Whether `path` lies in a git directory that was known before.

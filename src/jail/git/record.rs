@@ -38,16 +38,32 @@ pub(super) struct Note {
     pub(super) unfinished: Option<Moment>,
 }
 
-/// Reads the note, and notes that a run begins; `None` where nobody looked yet and that could be noted.
-pub(super) fn open(file: &Path, now: Moment) -> Option<Note> {
-    let note = load(file);
-    let begun = match &note {
-        // The time of the file is that of the oldest run without a check.
-        Some(note) if note.unfinished.is_some() => true,
-        Some(_) => stamp(file, now).is_ok(),
-        None => write(file, &[], &[]).is_ok() && stamp(file, now).is_ok(),
-    };
-    if begun { note } else { Some(note.unwrap_or_default()) }
+/// Reads the note, and notes that a run begins. Where nobody looked yet, `look` does, for repositories and for sockets, as
+/// absolute paths: what it finds was there before any command.
+pub(super) fn open(
+    file: &Path,
+    workspace: &Path,
+    now: Moment,
+    look: impl FnOnce() -> (Vec<PathBuf>, Vec<PathBuf>),
+) -> Note {
+    let known = load(file).or_else(|| {
+        let (places, sockets) = look();
+        // Another first command may have begun meanwhile: then it began before this one.
+        load(file).or_else(|| {
+            let (places, sockets) = (wanted(workspace, &[], &places), wanted(workspace, &[], &sockets));
+            // Without a note the next run looks again.
+            let _ = write(file, &places, &sockets).and_then(|()| Ok(stamp(file, Moment::default())?));
+            let owned = |paths: Vec<&Path>| paths.into_iter().map(Path::to_owned).collect();
+            Some(Note { places: owned(places), sockets: owned(sockets), unfinished: None })
+        })
+    });
+    let note = known.unwrap_or_default();
+    // The time of the file is that of the oldest run without a check.
+    if note.unfinished.is_none() {
+        // Where it cannot be noted, a run that is killed is not looked after.
+        let _ = stamp(file, now);
+    }
+    note
 }
 
 fn load(file: &Path) -> Option<Note> {
@@ -161,17 +177,26 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("swbox-unfinished-{}", std::process::id()));
         let file = directory.join("note");
         let at = |seconds| Moment { seconds, nanoseconds: 5 };
-        let first = open(&file, at(10));
-        let second = open(&file, at(20)).unwrap();
-        let third = open(&file, at(30)).unwrap();
-        update(&file, Path::new("/w"), &Note::default(), &[], &[]);
-        let fourth = open(&file, at(40)).unwrap();
+        let workspace = Path::new("/w");
+        let paths = |names: &[&str]| names.iter().map(|name| workspace.join(name)).collect::<Vec<_>>();
+        let open = |now| open(&file, workspace, now, || (paths(&["top", "a/b"]), paths(&["x/s"])));
+        let first = open(at(10));
+        let second = open(at(20));
+        let third = open(at(30));
+        update(&file, workspace, &first, &paths(&["a/b"]), &paths(&["x/s"]));
+        let fourth = open(at(40));
         std::fs::remove_dir_all(&directory).unwrap();
-        assert_eq!(first, None);
+        // What was there before any command is known from the first one on.
+        for note in [&first, &second, &third, &fourth] {
+            assert_eq!((&note.places[..], &note.sockets[..]), (&["a/b".into()][..], &["x/s".into()][..]));
+        }
+        assert_eq!(first.unfinished, None);
         assert_eq!(second.unfinished, Some(at(10)));
         assert_eq!(third.unfinished, Some(at(10)));
         assert_eq!(fourth.unfinished, None);
-        // Where nothing can be noted, nobody can be sure to be the first.
-        assert_eq!(open(Path::new("/proc/none/note"), at(1)), Some(Note::default()));
+        // Where nothing can be noted, each looks for itself.
+        let nowhere =
+            super::open(Path::new("/proc/none/note"), workspace, at(1), || (paths(&["a/b"]), Vec::new()));
+        assert_eq!(nowhere.places, first.places);
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::writeback::{self, Original};
-use super::{Hold, Layout, Moment, config, git_step, index, record, view};
+use super::{Hold, Layout, Moment, config, git_step, index, record, view, walk};
 use crate::jail::plan::{JailPlan, Step, View};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
@@ -298,18 +298,21 @@ impl Survey<'_> {
         }
     }
 
-    /// Repositories that former runs noted.
+    /// Repositories that former runs noted; before the first run, those that a walk finds: only who knows what was there
+    /// can tell a directory that a command makes a repository of, by a name, from a person's own.
     fn noted(&mut self, note: Option<&Path>) {
-        let note = match note {
-            Some(file) => record::open(file, self.layout.since),
-            None => Some(record::Note::default()),
-        };
-        let Some(note) = note else { return };
+        let Some(file) = note else { return };
+        let note = record::open(file, self.workspace, self.layout.since, || {
+            let whole = self.layout.whole();
+            let since = self.layout.since;
+            let found = walk::repositories(self.workspace, since, &|path| whole.contains(path.as_os_str()));
+            ([found.places, found.bare].concat(), found.sockets)
+        });
         for path in &note.places {
             self.deep_repository(path);
         }
         self.layout.since = note.unfinished.unwrap_or(self.layout.since);
-        self.layout.noted = Some(note);
+        self.layout.noted = note;
     }
 
     /// A repository at a path below the workspace, if no part of that is a link by now.

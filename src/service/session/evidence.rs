@@ -99,7 +99,8 @@ pub(super) fn proof(
     outcome: &Outcome,
 ) -> Option<Proof> {
     let command = asked_for(setting, run, judgement)?;
-    let sound = setting.place.cwd == setting.place.workspace
+    let sound = outcome.is_sound()
+        && setting.place.cwd == setting.place.workspace
         && rights.workspace < WorkspaceRight::Write
         && !steered(plan);
     let Exit::Code(exit_code) = outcome.exit else { return None };
@@ -163,6 +164,8 @@ pub(super) fn gather(
         let outcome = jail::launch(&plan, plain::capture(&run, &plan))?;
         planted.extend(planted_by(&outcome));
         let exit_code = match outcome.exit {
+            // What the run left behind is not as its status says.
+            _ if !outcome.is_sound() => 125,
             Exit::Code(code) | Exit::NotStarted { code, .. } => code,
             Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
             Exit::Timeout => 124,
