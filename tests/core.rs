@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The dependencies that the core has.
 const CORE: &[&str] = &[
-    "globset",
+    "fast-glob",
     "indexmap",
     "serde",
     "serde_json",

@@ -2,7 +2,6 @@
 //!
 //! Danger: one that is lost is a law that was not applied; one that fires in its own handler never ends.
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use super::change::Move;
@@ -10,24 +9,12 @@ use super::effect::{Fact, NoticeCode, Reply};
 use super::session::{Cause, Destination, Frame, Queued};
 use super::step::Run;
 use super::{MAX_FIRING, MAX_INTERRUPTS};
+use crate::workflow::glob;
 use crate::workflow::model::Interrupt;
 
 /// The files among `paths` that fire an interrupt.
 fn matching(interrupt: &Interrupt, paths: &[&str]) -> Vec<String> {
-    let globs: Vec<(GlobMatcher, bool)> = interrupt
-        .file_patterns
-        .iter()
-        .filter_map(|pattern| {
-            let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-            let glob = GlobBuilder::new(pattern).literal_separator(true).build().ok()?;
-            Some((glob.compile_matcher(), pattern.contains('/')))
-        })
-        .collect();
-    let fires = |path: &&&str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        // A pattern without a directory is about names, wherever they are.
-        globs.iter().any(|(glob, whole)| glob.is_match(if *whole { **path } else { name }))
-    };
+    let fires = |path: &&&str| interrupt.file_patterns.iter().any(|pattern| glob::matches(pattern, path));
     paths.iter().filter(fires).take(MAX_FIRING).map(|path| (*path).to_owned()).collect()
 }
 

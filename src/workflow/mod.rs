@@ -10,6 +10,7 @@ pub mod effective;
 pub mod exit;
 pub mod finding;
 mod format;
+pub(crate) mod glob;
 pub mod load;
 pub mod model;
 pub mod new;

@@ -2,6 +2,7 @@
 
 use super::super::exit::{Exit, ExitKind};
 use super::super::finding::Finding;
+use super::super::glob;
 use super::super::model::{Conditions, Fork, GuardSource, Machine, State, StateKind, Target, Transition};
 use super::super::read::{distance, is_unshowable};
 use super::super::span::Path;
@@ -56,6 +57,13 @@ impl Check<'_> {
             if interrupt.file_patterns.is_empty() {
                 let path = path.key("trigger").key("file_pattern");
                 self.error("empty_trigger", path, "no pattern: it would never fire".into(), None);
+            }
+            for pattern in &interrupt.file_patterns {
+                if let Some(problem) = glob::problem(pattern) {
+                    let path = path.key("trigger").key("file_pattern");
+                    let message = format!("the pattern {pattern:?} would never fire: {problem}");
+                    self.error("bad_pattern", path, message, None);
+                }
             }
         }
         for (at, name) in machine.meta.failure_states.iter().enumerate() {
