@@ -3,7 +3,7 @@
 //! Danger: a limit that is checked after the fact must say so (`detected`); what swbox did not see end counts as a
 //! write.
 
-use super::change::{Move, failure_state};
+use super::change::Move;
 use super::effect::{Fact, NoticeCode, Reply};
 use super::event::{Call, Edit, Ended, Proof, Touch};
 use super::library::Workflow;
@@ -14,7 +14,7 @@ use super::{MAX_FILES, resolve};
 use crate::policy::Decision;
 use crate::workflow::model::OnMax;
 use crate::workflow::tool::{Family, Meaning, meaning};
-use crate::workflow::{State, StateKind};
+use crate::workflow::{Machine, State, StateKind};
 
 /// The decision on a native tool by its name, with what the session itself adds: its end, its branches, its limits.
 /// Shell tools are judged by their line ([`crate::policy::Policy::evaluate`]) before [`step`](super::step()) sees the
@@ -139,7 +139,7 @@ impl Run<'_> {
         let failed = self
             .workflow
             .machine(&self.session.current.workflow)
-            .and_then(failure_state)
+            .and_then(Machine::failure_state)
             .filter(|name| *name != self.session.state());
         let Some(failed) = failed else {
             self.stop("max_iterations");

@@ -45,12 +45,6 @@ struct Landed {
     effects: Vec<Effect>,
 }
 
-/// The state that stands for failure: `failed`, else the first of `meta.failure_states`.
-pub(super) fn failure_state(machine: &Machine) -> Option<&str> {
-    let listed = machine.meta.failure_states.iter().map(String::as_str);
-    std::iter::once("failed").chain(listed).find(|name| machine.states.contains_key(*name))
-}
-
 /// Whether a running command holds a right that no command may have in the state.
 fn exceeds(held: &Held, law: Option<&StateLaw>) -> bool {
     law.is_none_or(|law| !rights::within(law, held.workspace, held.git_write, &held.network))
@@ -350,7 +344,7 @@ impl<'w> Landing<'_, 'w> {
     /// Goes on after a child: to the target, else to the failure state, else it stays and says so.
     fn go_on(&mut self, target: Option<Target>, success: bool) {
         let Some(machine) = self.machine() else { return };
-        let failed = || failure_state(machine).map(|name| Target::State(name.to_owned()));
+        let failed = || machine.failure_state().map(|name| Target::State(name.to_owned()));
         match target.or_else(|| if success { None } else { failed() }) {
             Some(Target::State(name)) if machine.states.contains_key(&name) => self.enter(&name, Value::Null),
             Some(Target::Return) if !self.current.stack.is_empty() => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::MAX_BRANCHES;
-use super::change::{Move, failure_state};
+use super::change::Move;
 use super::effect::{BranchStart, Effect, Fact, NoticeCode, Reply};
 use super::event::{Branch, BranchEnd};
 use super::refusal::{Refusal, RefusalCode};
@@ -120,7 +120,7 @@ impl Run<'_> {
             data.insert("branches".to_owned(), Value::Object(outputs));
         }
         let machine = self.workflow.machine(&self.session.current.workflow);
-        let failed = || machine.and_then(failure_state).map(|name| Target::State(name.to_owned()));
+        let failed = || machine.and_then(Machine::failure_state).map(|name| Target::State(name.to_owned()));
         let target =
             if success { Some(forked.on_complete.clone()) } else { forked.on_fail.clone().or_else(failed) };
         let to = match target {

@@ -469,4 +469,11 @@ impl Machine {
     pub fn is_failure(&self, name: &str) -> bool {
         name == "failed" || self.meta.failure_states.iter().any(|state| state == name)
     }
+
+    /// The state that is gone to where work fails and the file says no more: `failed`, else the first of
+    /// `meta.failure_states`. It need not be final.
+    pub fn failure_state(&self) -> Option<&str> {
+        let listed = self.meta.failure_states.iter().map(String::as_str);
+        std::iter::once("failed").chain(listed).find(|name| self.states.contains_key(*name))
+    }
 }

@@ -4,7 +4,7 @@
 //! is at hand, the ways lead through its states; where it is not, over it, to where the caller goes on.
 
 use super::super::exit::{Exit, ExitKind};
-use super::super::model::{Invoke, Machine, StateKind, Target, Transition};
+use super::super::model::{Invoke, Machine, OnMax, State, StateKind, Target, Transition};
 use super::Invoked;
 
 /// A workflow of the graph; the first is the one that is checked.
@@ -16,6 +16,8 @@ pub(super) struct Part<'m> {
     pub(super) levels: Vec<u8>,
     /// The ways out of each state into others of the same machine.
     ways: Vec<Vec<(usize, Exit<'m>)>>,
+    /// The ways that nobody sends: to the failure state by a limit, or by a child's failure without `on_fail`.
+    falls: Vec<Vec<(usize, Exit<'m>)>>,
     /// The workflows that each state invokes, as far as they are at hand.
     calls: Vec<Vec<Call<'m>>>,
     /// The index of its first state among all.
@@ -92,7 +94,8 @@ impl<'m> Graph<'m> {
                 exits.filter_map(|exit| Some((machine.states.get_index_of(exit.target)?, exit))).collect()
             });
             let ways = ways.collect();
-            parts.push(Part { machine, label, levels: level(machine), ways, calls, first });
+            let falls = machine.states.values().map(|state| falls(machine, state)).collect();
+            parts.push(Part { machine, label, levels: level(machine), ways, falls, calls, first });
         }
         Self { parts }
     }
@@ -148,8 +151,8 @@ impl<'m> Graph<'m> {
         self.parts[from].calls.iter().flatten().any(|call| self.reaches(call.child, part, seen))
     }
 
-    /// The graph with those edges only that `follow` takes. `limits`: an invoked workflow may also end in any state,
-    /// by its limit of steps.
+    /// The graph with those edges only that `follow` takes. `limits`: also what nobody sends; an invoked workflow may
+    /// then end in any state, by its limit of steps.
     pub(super) fn by<F: Fn(&Exit<'_>) -> bool>(&self, follow: F, limits: bool) -> View<'_, 'm, F> {
         let mut view = View { graph: self, follow, limits, succeeds: vec![false; self.parts.len()] };
         if self.parts.iter().all(|part| part.calls.iter().all(Vec::is_empty)) {
@@ -182,6 +185,23 @@ impl<'m> Graph<'m> {
     fn index(&self, spot: Spot) -> usize {
         (self.parts[spot.part].first + spot.state) * 2 + usize::from(spot.below)
     }
+}
+
+/// The ways of a state to the failure state that no edge says.
+fn falls<'m>(machine: &'m Machine, state: &'m State) -> Vec<(usize, Exit<'m>)> {
+    let Some(target) = machine.failure_state().filter(|_| state.kind != StateKind::Final) else {
+        return Vec::new();
+    };
+    let Some(at) = machine.states.get_index_of(target) else { return Vec::new() };
+    let fails = state.on.iter().filter_map(|(event, transition)| match transition {
+        Transition::Invoke(invoke) if invoke.on_fail.is_none() => Some((event.as_str(), &invoke.conditions)),
+        Transition::Fork(fork) if fork.on_fail.is_none() => Some((event.as_str(), &fork.conditions)),
+        Transition::To(_) | Transition::Branches(_) | Transition::Fork(_) | Transition::Invoke(_) => None,
+    });
+    let fall = |event, conditions| (at, Exit { event, target, kind: ExitKind::Failure, conditions });
+    let limited = state.on_max == OnMax::Fail && state.max_iterations.is_some();
+    let limit = limited.then(|| fall("(its limit)", None));
+    fails.map(|(event, conditions)| fall(event, Some(conditions))).chain(limit).collect()
 }
 
 /// The graph by some of its edges.
@@ -220,6 +240,8 @@ impl<'m, F: Fn(&Exit<'_>) -> bool> View<'_, 'm, F> {
                 add(Spot { state: *target, ..spot }, exit.event);
             }
         }
+        let falls = part.falls[spot.state].iter().filter(|(_, exit)| self.limits && (self.follow)(exit));
+        falls.for_each(|(target, exit)| add(Spot { state: *target, ..spot }, exit.event));
         for call in &part.calls[spot.state] {
             let conditions = Some(&call.invoke.conditions);
             let child = self.graph.parts[call.child].machine;
@@ -242,7 +264,10 @@ impl<'m, F: Fn(&Exit<'_>) -> bool> View<'_, 'm, F> {
         let well = is_final && !self.graph.is_failure(spot);
         for (caller, of) in self.graph.parts.iter().enumerate() {
             for call in of.calls.iter().flatten().filter(|call| call.child == spot.part) {
-                let target = if well { call.on_complete } else { call.on_fail };
+                let fallen =
+                    || of.machine.failure_state().and_then(|name| of.machine.states.get_index_of(name));
+                let unsaid = call.invoke.on_fail.is_none().then(fallen).flatten();
+                let target = if well { call.on_complete } else { call.on_fail.or(unsaid) };
                 if let Some(state) = target {
                     add(Spot { part: caller, state, below: false }, "(its end)");
                 }

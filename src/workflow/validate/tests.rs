@@ -330,6 +330,35 @@ fn a_climb_into_an_invoked_workflow_is_found_and_both_files_are_named() {
 }
 
 #[test]
+fn what_nobody_sends_is_a_way_too() {
+    // `failed` is no end here, and can do much: the engine goes there by a limit and by a failing child.
+    let machine = |first: &str| {
+        format!(
+            "{{\"id\": \"m\", \"initial\": \"a\", \"meta\": {{\"failure_states\": [\"end\"]}}, \"states\": {{\"a\": {{\"allowed_tools\": [\"Read\"], {first}}}, \
+             \"failed\": {{\"allowed_tools\": [\"Read\", \"deploy\"], \"on\": {{\"X\": \"end\"}}}}, \"end\": {{\"type\": \"final\"}}}}}}"
+        )
+    };
+    let on = "\"on\": {\"FAIL\": \"end\", \"GO\": ";
+    assert_eq!(violations(&machine(&format!("{on}\"a\"}}"))), []);
+    for first in [
+        format!("\"max_iterations\": 3, \"on_max\": \"fail\", {on}\"a\"}}"),
+        format!("{on}{{\"invoke\": \"child\", \"on_complete\": \"a\"}}}}"),
+        format!(
+            "{on}{{\"fork\": {{\"branches\": {{\"x\": {{\"initial\": \"a\", \"terminal\": \"a\"}}}}, \"on_complete\": \"a\"}}}}}}"
+        ),
+    ] {
+        assert_eq!(violations(&machine(&first)), [("unasked_climb", "states.failed".to_owned())], "{first}");
+    }
+    // The twins: a limit that only tells, a child whose failure leads elsewhere.
+    for first in [
+        format!("\"max_iterations\": 3, {on}\"a\"}}"),
+        format!("{on}{{\"invoke\": \"child\", \"on_complete\": \"a\", \"on_fail\": \"end\"}}}}"),
+    ] {
+        assert_eq!(violations(&machine(&first)), [], "{first}");
+    }
+}
+
+#[test]
 fn a_climb_out_of_an_invoked_workflow_is_found() {
     // The file alone: a level 2 in `b`, reached from a reader. The child writes first and goes on unasked into level 3.
     let parent = invoking(", \"requires_approval\": true", "\"Read\", \"git_push\"");
