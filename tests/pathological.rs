@@ -77,6 +77,19 @@ fn inputs() -> Vec<(&'static str, String, bool)> {
         ("newlines", repeated("\n", 60_000), false),
         ("comments", repeated("#\n", 30_000), false),
         ("expansions of one word", format!("echo {}", repeated("$x${y}", 5_000)), false),
+        ("loops over lists", repeated("for i in {1..1024};do x $i;done;", 900), false),
+        ("loops in loops", nested("for i in a b;do ", "x $i;", "done;", 150), false),
+        (
+            "loops in loops over lists",
+            nested("for i in {1..9};do for j in {1..9};do ", "x $i$j;", "done;done;", 90),
+            false,
+        ),
+        (
+            "a list for many commands",
+            format!("for i in {{1..16}};do {}done", repeated("x $i $i$i \"$i\";", 900)),
+            false,
+        ),
+        ("loops of one name", repeated("for i in a b;do x $i;done;", 980), false),
         ("mixed", repeated("a $(b) <(c) \"$(d)\" | ", 300), true),
         ("constants", repeated("a=1;b=$a;", 700), false),
     ]

@@ -1,6 +1,7 @@
 //! From the lexer's tables to segments.
 
 use super::evaluate::Evaluator;
+use super::loops;
 use super::reading::{CommandKind, RawCommand, RawRedirect, RawWord, Reading};
 use super::segment::{Assignment, Redirect, RedirectOp, Segment};
 use super::variables::{self, Variables};
@@ -34,14 +35,22 @@ fn evaluated(reading: &Reading, source: &[u8], mut known: Variables) -> (Vec<Seg
     let inside_functions = known.at_any_time(reading, source);
     let mut segments = Vec::with_capacity(reading.commands.len());
     let mut certain = true;
+    let mut around = loops::Around::new(reading, source);
     for (index, command) in reading.commands.iter().enumerate() {
-        // a function's body runs later, with values from then
-        let variables = if command.context.in_function { &inside_functions } else { &known };
-        let evaluator = Evaluator::new(reading, source, variables);
+        around.enter(index, &known);
         if matches!(command.kind, CommandKind::Simple | CommandKind::CompoundRedirects) {
-            let segment = segment(&evaluator, command, index);
-            certain &= !variables::changes_variables(command, &segment.argv);
-            segments.push(segment);
+            let read = |known: &Variables| segment(&Evaluator::new(reading, source, known), command, index);
+            let first = segments.len();
+            if command.context.in_function {
+                // a function's body runs later, with values from then
+                segments.push(read(&inside_functions));
+            } else if around.is_any() {
+                segments.extend(around.segments(command, &mut known, read));
+            } else {
+                segments.push(read(&known));
+            }
+            let new = segments.get(first..).unwrap_or(&[]);
+            certain &= !new.iter().any(|segment| variables::changes_variables(command, &segment.argv));
         }
         if variables::is_straight(command) {
             assign(&mut known, command, reading, source);

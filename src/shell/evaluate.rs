@@ -315,7 +315,8 @@ impl<'a> Evaluator<'a> {
                 at + 2
             }
             Some(b'\\') => {
-                // a continuation inside `$\`newline`name`: no need to know
+                // a continuation inside `$\`newline`name`: no need to know; or a dollar that stands for itself
+                builder.lone_dollar |= !quoted;
                 builder.unknown(true);
                 end
             }

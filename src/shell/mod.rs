@@ -14,6 +14,7 @@ mod evaluate;
 mod fields;
 mod lexer;
 mod limits;
+mod loops;
 mod opaque;
 mod reading;
 pub mod segment;

@@ -3,9 +3,10 @@
 //! Danger: a subscript in a single-quoted word is evaluated by `test -v`, `[[ -eq ]]`, `printf -v`, `read`, `unset`,
 //! `declare` and their like, and `$(…)` in it runs. Such a line must never be allowed by its classes.
 
+use super::Trust;
 use super::cursor::{is_name, is_name_byte};
 use super::reading::{CommandKind, RawWord, Reading};
-use super::segment::Segment;
+use super::segment::{RedirectOp, Segment};
 use super::word::{Arg, Piece, Span, Value};
 
 /// A stable code and the place.
@@ -201,7 +202,11 @@ fn segment_code(segment: &Segment) -> Option<Found> {
             .iter()
             .any(|arg| matches!(arg.value.literal(), None | Some("expand_aliases" | "extglob")))
             .then_some("shell_option"),
-        "set" => option_word(arguments, "posix").then_some("shell_option"),
+        "set" => ["posix", "braceexpand", "keyword"]
+            .iter()
+            .any(|option| option_word(arguments, option))
+            .then_some("shell_option")
+            .or_else(|| arguments.iter().any(ends_braces).then_some("shell_option")),
         "enable" => arguments
             .iter()
             .any(|arg| arg.value.literal().is_none_or(|text| text.starts_with("-f")))
@@ -341,11 +346,50 @@ fn option_word(arguments: &[Arg], word: &str) -> bool {
     arguments.iter().any(|arg| arg.value.literal() == Some(word))
 }
 
+/// `set +B`: `{a,b}` is one word from here on.
+fn ends_braces(arg: &Arg) -> bool {
+    arg.value.literal().is_some_and(|text| text.starts_with('+') && text.contains('B'))
+}
+
 /// `trap ACTION SIGNAL…` with an action that does something.
 fn sets_trap(arguments: &[Arg]) -> bool {
     let mut rest = arguments.iter().skip_while(|arg| matches!(arg.value.literal(), Some("--")));
     match rest.next().map(|action| action.value.literal()) {
         None | Some(Some("" | "-" | "-p" | "-l" | ":" | "true")) => false,
-        Some(_) => rest.next().is_some(),
+        Some(action) => rest.next().is_some() && !action.is_some_and(is_legible_handler),
     }
+}
+
+/// Whether all that a trap's text does can be judged where the trap is set, although it runs later: commands that use
+/// neither the working directory nor a variable's value in a way that matters. Classification reads the text itself.
+fn is_legible_handler(text: &str) -> bool {
+    const MAX_BYTES: usize = 256;
+    let values = ['[', '(', '`', '{', '=', '~', '\\'];
+    if text.len() > MAX_BYTES || text.contains("trap") || text.contains(values) {
+        return false;
+    }
+    let script = super::parse(text);
+    script.trust == Trust::Trusted
+        && script.opaque.is_none()
+        && script.assigned.is_empty()
+        && script.segments.iter().all(is_placeless)
+}
+
+/// Whether a command of a trap's text does the same wherever the shell then stands.
+fn is_placeless(segment: &Segment) -> bool {
+    let fixed = |arg: &Arg| match &arg.value {
+        Value::Literal(text) => text.starts_with(['-', '/']),
+        Value::Unknown { .. } => true,
+        Value::Partial(_) => false,
+    };
+    let arguments = segment.argv.get(1..).unwrap_or(&[]);
+    segment.assignments.is_empty()
+        && segment.redirects.iter().all(|redirect| {
+            redirect.op == RedirectOp::DupOut || redirect.target.value.literal() == Some("/dev/null")
+        })
+        && match segment.argv.first().and_then(|verb| verb.value.literal()) {
+            Some("echo" | "exit" | "kill" | "true" | ":" | "wait") => true,
+            Some("rm") => arguments.iter().all(fixed),
+            _ => false,
+        }
 }

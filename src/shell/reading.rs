@@ -1,5 +1,6 @@
 //! What the lexer hands on beside the skeleton: commands with their words, redirects and places.
 
+use super::loops::Loop;
 use super::segment::{Context, RedirectOp};
 use super::skeleton::Skeleton;
 use super::trust::Problem;
@@ -97,6 +98,8 @@ pub(super) struct Reading {
     pub(super) definitions: Vec<Definition>,
     /// Variables of `for` and `select`, `coproc` names: assigned, value unknown.
     pub(super) loop_variables: Vec<String>,
+    /// The `for` loops, in the order of their bodies.
+    pub(super) loops: Vec<Loop>,
     /// The words that `for` and `select` run over.
     pub(super) loop_words: Vec<RawWord>,
     /// The texts of `$((…))`, `((…))`, `$[…]` and `for ((…))`.

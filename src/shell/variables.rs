@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cursor::is_name_byte;
+use super::loops;
 use super::reading::{CommandKind, RawCommand, RawWord, Reading};
 use super::word::{Arg, Piece, Value};
 
@@ -24,7 +25,7 @@ pub(super) enum Lookup<'a> {
 
 /// A value that the script makes certain.
 #[derive(Debug)]
-enum Known {
+pub(super) enum Known {
     Text(String),
     Number,
 }
@@ -39,6 +40,10 @@ pub(super) struct Variables {
     all_unstable: bool,
     /// `$"…"` may be translated.
     pub(super) translated: bool,
+    /// Which of the script's `for` loops alone set their variable.
+    stable_loops: Vec<bool>,
+    /// What the variables of the loops around the present command hold: names that are unstable elsewhere.
+    pub(super) looped: Vec<(Vec<u8>, Known)>,
 }
 
 /// Builtins whose arguments name variables that they change.
@@ -74,7 +79,7 @@ impl Variables {
         let mut unstable = self.unstable.clone();
         let assignments = reading.commands.iter().flat_map(|command| &command.assignments);
         unstable.extend(assignments.map(|word| name_of(reading, source, word).to_vec()));
-        Self { values: HashMap::new(), unstable, ..*self }
+        Self { unstable, all_unstable: self.all_unstable, translated: self.translated, ..Self::default() }
     }
 
     /// What of the script's variables is stable at all.
@@ -85,17 +90,21 @@ impl Variables {
         for command in &reading.commands {
             variables.survey_command(command, reading, source);
         }
+        for (slice, _) in &reading.parameters {
+            let text = reading.bytes(source, *slice);
+            // also in what `${a[x=1]}`, `${a:x++}` count with
+            if text.contains(&b'=') || text.windows(2).any(|pair| matches!(pair, b"++" | b"--")) {
+                variables.names_in(text);
+            }
+        }
+        if !reading.loops.is_empty() {
+            variables.stable_loops = loops::stable(reading, source, &variables);
+        }
         for name in &reading.loop_variables {
             variables.unstable.insert(name.as_bytes().to_vec());
         }
         for (slice, _) in &reading.arithmetic {
             variables.names_in(reading.bytes(source, *slice));
-        }
-        for (slice, _) in &reading.parameters {
-            let text = reading.bytes(source, *slice);
-            if text.contains(&b'=') {
-                variables.leading_name(text);
-            }
         }
         variables
     }
@@ -110,6 +119,11 @@ impl Variables {
             if !straight || !is_simple(reading, source, assignment) {
                 self.unstable.insert(name.to_vec());
             }
+            let text = reading.bytes(source, assignment.slice);
+            if name.len() < text.len() && text.get(name.len()) == Some(&b'[') || assignment.array {
+                // what a subscript counts with
+                self.names_in(text);
+            }
         }
         for redirect in &command.redirects {
             if let Some(fd) = redirect.fd {
@@ -123,15 +137,41 @@ impl Variables {
         let text = reading.bytes(source, verb.slice);
         if CHANGE_ALL.contains(&text) {
             self.all_unstable = true;
+        } else if text == b"printf"
+            && command.words.get(1).is_some_and(|word| is_format(reading, source, word))
+        {
+            // without an option it sets nothing
         } else if CHANGERS.contains(&text) {
+            let hands_on = matches!(text, b"builtin" | b"command");
+            let calculates = text == b"let";
+            let declares = matches!(text, b"declare" | b"typeset" | b"local");
             for word in command.words.iter().skip(1) {
                 let text = reading.bytes(source, word.slice);
                 if word.quoted || text.contains(&b'{') {
                     self.all_unstable |= word.assignment.is_none() && !is_inert(text);
                 }
+                self.all_unstable |= hands_on && CHANGE_ALL.contains(&text);
                 self.leading_name(text);
+                if calculates || text.contains(&b'[') {
+                    self.names_in(text);
+                } else if let Some(letters) = text.strip_prefix(b"-") {
+                    // a reference is another name for some variable
+                    self.all_unstable |= declares && letters.contains(&b'n');
+                    // `printf -vNAME`, `read -raNAME`
+                    (0..letters.len()).for_each(|at| self.leading_name(letters.get(at..).unwrap_or(&[])));
+                }
             }
         }
+    }
+
+    /// Whether something other than straight-line code, a loop or arithmetic may change a variable.
+    pub(super) fn is_unstable(&self, name: &[u8]) -> bool {
+        self.all_unstable || self.unstable.contains(name)
+    }
+
+    /// Whether only its head sets the variable of the loop with that index.
+    pub(super) fn loop_is_stable(&self, index: usize) -> bool {
+        !self.all_unstable && self.stable_loops.get(index).copied().unwrap_or(false)
     }
 
     fn leading_name(&mut self, text: &[u8]) {
@@ -165,7 +205,15 @@ impl Variables {
 
     /// What is known of a variable here.
     pub(super) fn lookup(&self, name: &[u8]) -> Lookup<'_> {
-        if self.all_unstable || self.unstable.contains(name) {
+        if !self.all_unstable
+            && let Some((_, known)) = self.looped.iter().find(|(own, _)| own == name)
+        {
+            return match known {
+                Known::Text(value) => Lookup::Known(value),
+                Known::Number => Lookup::Number,
+            };
+        }
+        if self.is_unstable(name) {
             return Lookup::Changed;
         }
         match self.values.get(name) {
@@ -180,6 +228,16 @@ impl Variables {
     pub(super) fn separators_changed(&self) -> bool {
         self.lookup(b"IFS") != Lookup::Unset
     }
+}
+
+/// Whether a builtin changes variables that its arguments name.
+pub(super) fn is_changer(verb: &[u8]) -> bool {
+    CHANGERS.contains(&verb)
+}
+
+/// Whether a builtin may change anything.
+pub(super) fn changes_all(verb: &[u8]) -> bool {
+    CHANGE_ALL.contains(&verb)
 }
 
 /// Whether what the command assigns holds for all that follows.
@@ -217,6 +275,15 @@ pub(super) fn changes_variables(command: &RawCommand, argv: &[Arg]) -> bool {
         .and_then(|verb| verb.value.literal())
         .is_some_and(|verb| !CHANGERS.contains(&verb.as_bytes()) && !CHANGE_ALL.contains(&verb.as_bytes()));
     hidden && !harmless
+}
+
+/// Whether a word is surely no option.
+fn is_format(reading: &Reading, source: &[u8], word: &RawWord) -> bool {
+    match reading.bytes(source, word.slice) {
+        [b'\'' | b'"', first, ..] => !matches!(first, b'-' | b'$' | b'`' | b'\\' | b'\'' | b'"'),
+        [first, ..] => first.is_ascii_alphanumeric() || *first == b'%',
+        [] => false,
+    }
 }
 
 /// An argument that names no variable: an option or a quoted text with blanks in it.

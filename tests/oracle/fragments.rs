@@ -67,6 +67,32 @@ pub(crate) const BODY: &[&str] = &[
     "$(( $(@) + 1\n))", "\"${x:-\"$(@)\"}\"", "$[1]", "$(", "}", ")", "<(@)",
 ];
 
+/// What a loop runs over; `§` stands for its variable.
+#[rustfmt::skip]
+pub(crate) const LOOP_WORDS: &[&str] = &[
+    "1 2", "1 2 3", "{1..3}", "$(seq 1 3)", "@ @", "a @ 'b c'", "'' a", "*", "x$x y", "-e -f", "\"$A\" b", "1 @", "{@,b}", "@",
+    "'a*' \"@\"", "\\@ c", "$(seq 2)", "-1 007", "b' 'c @", "~ @", "$'\\n' @", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17",
+];
+
+/// What stands in a loop's body: uses of its variable, and all that may change it.
+#[rustfmt::skip]
+pub(crate) const LOOP_BODY: &[&str] = &[
+    "$§ a", "@ $§", "@ \"${§}p\" x", "@ x$§", "\"$§\" b", "@ $§$§", "@ $§ \"$§\"", "${§} c", "@ ${§} $§", "@ '$§' \\$§", "@ $§x",
+    "$§ a", "@ $§", "@ \"${§}p\" x", "@ x$§", "\"$§\" b", "@ $§$§", "@ $§ \"$§\"", "${§} c", "@ ${§} $§", "@ $§{a,b}", "@ {$§,b}",
+    "§=x", "§=@", "read § <<<@", "((§++))", "((§=7))", "printf -v § @", "printf -v§ @", "unset §", "(§=@; @ $§)", "§=@ @ $§",
+    "for § in c d; do @ $§; done", "for j in 1 2; do @ $j $§; done", "for j in @ u; do $j $§; done", "break", "continue",
+    "g() { §=@; }; g", "h() { local §=@; @ $§; }; h", "g() { @ $§; }; g", "g() { for § in @; do $§; done; }; g", "IFS=1", "IFS=a @ $§",
+    "IFS=P", "declare -u §", "export §", "readonly §", "let §=5", "let x=§=5", ": ${§:=x}", ": ${x:=1}", ": $((x=1))", ": ${a[§=5]}",
+    "a[§=6]=1", "x=§=7; : $((x))", "x=§=7; : ${A:x}", "x=§=7; [[ x -eq 7 ]]", "x=§=7; a=([x]=1)", "x=§=7; unset a[x]", "eval '§=@'",
+    "mapfile § <<<@", "read -ra§ <<<@", "set -- $§; @ $1", "@ >n$§", "§+=1", "§+=(@)", "@ <<<$§", "@ <<E\n$§ $(@ $§)\nE\n",
+    "builtin read § <<<@", "command read § <<<@", "\\read § <<<@", "r''ead § <<<@", "builtin eval 'read §' <<<@", "declare -n r=§; r=@",
+    "A=$§ @ $A", "[[ -n $§ ]] && @ $§", "[[ §=5 -eq 5 ]]; @ $§", "case $§ in a) @ $§;; *) @ \"$§\";; esac", "@ $(@ $§)", "@ `@ $§`",
+    "@ $§ | @ $§ &", "coproc § { :; }; wait", "while @ $§; do §=; break; done", "{ @ $§; } >n$§", "select § in @; do @ $§; break; done <<<1",
+    "getopts a: § -a x", "exec {§}>n", "printf '%s' $§", "printf $§ @", "set -f", "set +B", "trap '§=@' DEBUG", "R=read; $R § <<<@",
+    "if @ $§; then $§; else @ \"$§\"; fi", "( $§ )", "{ $§; }", "! $§", "time $§", "@ \"`@ $§`\"", "@ $§ \\\n$§", "A=$§; @ $A",
+    "for j in $§ x; do @ $j; done", "for j in $§; do $j; done", "f=$§ g=@ @ \"$f\"", "@ ${§#P} ${§%x}", "@ \"a$§\"*", "@ $§$",
+];
+
 /// What is inserted to damage a script.
 #[rustfmt::skip]
 pub(crate) const DAMAGE: &[&str] = &[

@@ -1,6 +1,8 @@
 //! Hostile scripts: each program in them is a marker `P1`, `P2`, … that exists nowhere.
 
-use super::fragments::{BODY, DAMAGE, DELIMITERS, EXPANSIONS, PREFIXES, REDIRECTS, SEPARATORS, WORDS};
+use super::fragments::{
+    BODY, DAMAGE, DELIMITERS, EXPANSIONS, LOOP_BODY, LOOP_WORDS, PREFIXES, REDIRECTS, SEPARATORS, WORDS,
+};
 
 /// A small deterministic generator (splitmix64).
 pub(crate) struct Random(u64);
@@ -53,6 +55,9 @@ impl Generator {
             let depth = self.random.below(3);
             if self.random.chance(25) {
                 text += &self.heredoc();
+            } else if self.random.chance(20) {
+                text += &self.looping();
+                text.push('\n');
             } else {
                 text += &self.list(depth);
                 text.push('\n');
@@ -187,6 +192,45 @@ impl Generator {
             text += &self.redirect();
         }
         text
+    }
+
+    /// A loop over words that are known, whose variable is a verb and an argument, and which may change it; twice in
+    /// three with one more such loop or a use of the variable behind it.
+    fn looping(&mut self) -> String {
+        let name = self.random.pick(&["i", "i", "i", "f", "N", "IFS", "LINES"]);
+        let mut text = String::new();
+        for _ in 0..=self.random.below(2) {
+            let words = self.random.pick(LOOP_WORDS);
+            let words = self.fill(words, 0);
+            let head = if self.random.chance(20) {
+                "for ((§=0; §<2 && z<5; §++, z++)); do ".to_owned()
+            } else {
+                format!("for § in {words}; do ")
+            };
+            let mut body = String::new();
+            for _ in 0..=self.random.below(4) {
+                let template = self.random.pick(LOOP_BODY);
+                body += &self.fill(template, 0);
+                body += if template.ends_with('\n') {
+                    ""
+                } else {
+                    self.random.pick(&["; ", "\n", " && ", "\n", "; "])
+                };
+            }
+            let before = if self.random.chance(20) { self.random.pick(LOOP_BODY) } else { "" };
+            let behind = self.random.pick(&["", "@ $§", "$§", "@ x\"$§\"", "{ @ $§; } >n", "§=@; $§"]);
+            let before = self.fill(before, 0);
+            let behind = self.fill(behind, 0);
+            let end = self.random.pick(&["done", "done", "done >n$§", "done & wait", "done | @ $§"]);
+            let end = self.fill(end, 0);
+            text += &format!("{before}\n{head}{body}:; {end}\n{behind}\n");
+        }
+        if self.random.chance(15) {
+            text = format!("for j in a {}; do {text} @ $j; done", self.marker());
+            text = self.fill(&text, 0);
+        }
+        // the runner must be able to set it
+        text.replace('§', name).replace("readonly IFS", ":")
     }
 
     fn heredoc(&mut self) -> String {

@@ -1,6 +1,7 @@
 //! Keywords: compound commands, functions, `time`, `!`, `coproc`.
 
 use super::super::cursor::{is_name, is_name_byte};
+use super::super::loops::{Head, Loop};
 use super::super::reading::{Definition, RawWord};
 use super::super::skeleton::Checkpoint;
 use super::list::{Kind, List, Position, ends_word};
@@ -58,7 +59,7 @@ impl Lexer<'_, '_> {
                 inner.conditional = true;
                 self.push_level(list, Kind::LoopCondition, inner);
             }
-            b"for" | b"select" => self.for_loop(list, inner),
+            b"for" | b"select" => self.for_loop(list, inner, text == b"for"),
             b"case" => self.case(list, inner),
             b"[[" => self.condition(list, inner, start),
             _ => {
@@ -106,7 +107,12 @@ impl Lexer<'_, '_> {
 
     fn close(&mut self, list: &mut List, text: &[u8], kinds: &[Kind]) {
         if self.closing_token(list, text, kinds) {
-            list.levels.pop();
+            let level = list.levels.pop();
+            let end = self.reading.commands.len();
+            let looped = level.and_then(|level| level.looped);
+            if let Some(own) = looped.and_then(|index| self.reading.loops.get_mut(index)) {
+                own.body.end = end;
+            }
         }
         list.after_compound();
     }
@@ -221,13 +227,20 @@ impl Lexer<'_, '_> {
     }
 
     /// From after `for` or `select` to its body.
-    fn for_loop(&mut self, list: &mut List, mut inner: super::Context) {
+    fn for_loop(&mut self, list: &mut List, mut inner: super::Context, is_for: bool) {
         self.here = inner;
+        let mut own = None;
         self.out().token(b"for");
         self.layout(false);
         let arithmetic = self.peek(0) == b'(';
         if arithmetic {
+            let start = self.position() + 2;
             self.for_arithmetic();
+            let text = self.slice(start, self.position());
+            let name = self.bytes(start, text.end).trim_ascii_start();
+            let length = name.iter().take_while(|byte| is_name_byte(**byte)).count();
+            let name = String::from_utf8_lossy(name.get(..length).unwrap_or(&[])).into_owned();
+            own = Some((name, Head::Arithmetic(text)));
             self.layout(false);
         } else {
             let (variable, _) = self.head_word();
@@ -240,7 +253,10 @@ impl Lexer<'_, '_> {
             }
             self.layout(true);
             if self.at_keyword(b"in") {
+                let name = self.plain_text(&variable).map(|name| String::from_utf8_lossy(&name).into_owned());
+                let first = self.reading.loop_words.len();
                 self.for_words();
+                own = name.map(|name| (name, Head::Words(first..self.reading.loop_words.len())));
             }
         }
         if self.peek(0) == b';' {
@@ -259,6 +275,13 @@ impl Lexer<'_, '_> {
         }
         self.out().token(b"do");
         self.push_level(list, if brace { Kind::ForBrace } else { Kind::LoopBody }, inner);
+        if let Some((name, head)) = own.filter(|_| is_for)
+            && let Some(level) = list.level_mut()
+        {
+            level.looped = Some(self.reading.loops.len());
+            let start = self.reading.commands.len();
+            self.reading.loops.push(Loop { name, head, body: start..start });
+        }
     }
 
     fn for_words(&mut self) {

@@ -58,6 +58,8 @@ pub(super) struct Level {
     element: usize,
     /// First command of the present chain of pipelines: what `&` sends to the background.
     chain: usize,
+    /// Which of the reading's loops it is the body of.
+    pub(super) looped: Option<usize>,
 }
 
 /// The state of one list.
@@ -152,6 +154,7 @@ impl Lexer<'_, '_> {
             pipeline: self.pipelines,
             element: commands,
             chain: commands,
+            looped: None,
         }
     }
 
