@@ -197,18 +197,11 @@ impl<'a> Around<'a> {
             }
         }
         self.words -= args.len();
-        let mut values: Vec<String> =
+        let values: Vec<String> =
             args.iter().map(|arg| arg.value.literal().map(str::to_owned)).collect::<Option<_>>()?;
         let numbers = values.iter().all(|value| is_integer(value));
-        if self.moves(own) {
-            return numbers.then_some(Values::Number);
-        }
-        values.sort_unstable();
-        values.dedup();
-        if !self.arithmetic
-            && values.len() <= MAX_VALUES
-            && values.iter().all(|value| value.len() <= MAX_VALUE)
-        {
+        let few = values.len() <= MAX_VALUES && values.iter().all(|value| value.len() <= MAX_VALUE);
+        if few && !self.arithmetic && !self.moves(own) {
             return Some(Values::Each(values));
         }
         numbers.then_some(Values::Number)
