@@ -9,11 +9,16 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::Errno;
+
 use super::config;
 use super::survey::{Kind, is_git_directory, kind, link_target, normal, read, read_line};
+use super::walk::descriptor;
 use super::{Findings, Layout, Moment, Planted};
 
 /// The largest configuration that is read; a bigger one counts as planted.
@@ -180,28 +185,31 @@ impl<'a> Judge<'a> {
 
 /// Gives `path` a name beside it that nobody reads.
 fn out_of_sight(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?;
+    let (parent, name) = (path.parent()?, path.file_name()?);
+    // Other commands of the workspace may be alive: what has become a link meanwhile would lead to a person's files.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::openat2(CWD, parent, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
     for attempt in 0..100 {
         let mut other = name.to_owned();
         other.push(MOVED);
         if attempt > 0 {
             other.push(format!("-{attempt}"));
         }
-        let target = path.with_file_name(other);
-        let flags = rustix::fs::RenameFlags::NOREPLACE;
-        let (from, to) = (rustix::fs::CWD, rustix::fs::CWD);
-        let mut moved = rustix::fs::renameat_with(from, path, to, &target, flags);
-        if moved == Err(rustix::io::Errno::ACCESS)
-            && let Some(parent) = path.parent()
-        {
-            unlock(parent);
-            moved = rustix::fs::renameat_with(from, path, to, &target, flags);
+        let rename =
+            || rustix::fs::renameat_with(&directory, name, &directory, &other, RenameFlags::NOREPLACE);
+        let mut moved = rename();
+        if moved == Err(Errno::ACCESS) {
+            unlock(&directory);
+            moved = rename();
         }
+        let free =
+            || rustix::fs::statat(&directory, &other, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT);
         match moved {
-            Ok(()) => return Some(target),
-            Err(rustix::io::Errno::EXIST) => {}
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if kind(&target) == Kind::Missing => {
-                return std::fs::rename(path, &target).ok().map(|()| target);
+            Ok(()) => return Some(path.with_file_name(other)),
+            Err(Errno::EXIST) => {}
+            Err(Errno::INVAL | Errno::NOSYS) if free() => {
+                let moved = rustix::fs::renameat(&directory, name, &directory, &other);
+                return moved.ok().map(|()| path.with_file_name(other));
             }
             Err(_) => return None,
         }
@@ -210,14 +218,11 @@ fn out_of_sight(path: &Path) -> Option<PathBuf> {
 }
 
 /// A directory without its write right keeps what is in it where it is: the owner takes the right back.
-fn unlock(directory: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    if let Ok(found) = std::fs::symlink_metadata(directory)
-        && found.is_dir()
-    {
-        let mode = found.permissions().mode() | 0o700;
+fn unlock(directory: &OwnedFd) {
+    if let Ok(found) = rustix::fs::fstat(directory) {
+        let mode = Mode::from_raw_mode(found.st_mode & 0o7777) | Mode::RWXU;
         // Where it fails, so does the move, and that is reported.
-        let _ = std::fs::set_permissions(directory, std::fs::Permissions::from_mode(mode));
+        let _ = rustix::fs::chmod(descriptor(directory).as_str(), mode);
     }
 }
 
@@ -232,5 +237,29 @@ impl Moment {
         // File systems that keep whole seconds cut the rest off.
         let since = if nanoseconds == 0 { (self.seconds, 0) } else { (self.seconds, self.nanoseconds) };
         (seconds, nanoseconds) >= since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_moved_through_a_link() {
+        let root = std::env::temp_dir().join(format!("swbox-judge-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("person/.git")).unwrap();
+        let root = root.canonicalize().unwrap();
+        let config = root.join("person/.git/config");
+        std::fs::write(&config, "").unwrap();
+        // As a command that is still alive may do it while another one's end is checked.
+        std::os::unix::fs::symlink("person", root.join("place")).unwrap();
+        let through = out_of_sight(&root.join("place/.git/config"));
+        let stays = config.exists();
+        // The twin: by its own name it is moved.
+        let plain = out_of_sight(&config);
+        let gone = !config.exists();
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!((through, stays), (None, true));
+        assert_eq!((plain, gone), (Some(root.join("person/.git/config.swbox-quarantined")), true));
     }
 }

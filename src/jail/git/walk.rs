@@ -188,7 +188,7 @@ fn out_of_reach(parent: impl AsFd, name: &CString, since: Moment) -> bool {
 }
 
 /// A path to what a descriptor refers to, for calls that take no descriptor of that kind.
-fn descriptor(handle: &OwnedFd) -> String {
+pub(super) fn descriptor(handle: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
