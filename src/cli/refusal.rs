@@ -40,7 +40,12 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
     if rest.len() > MORE {
         field(&mut out, "also", &format!("{} more; see --json", rest.len() - MORE), paint);
     }
-    if let Some(needs) = needs(&decisive) {
+    let (unlisted, lacking): (Vec<&Reason>, Vec<&Reason>) =
+        decisive.iter().copied().partition(|reason| reason.code == "command_not_listed");
+    if let Some(needs) = needs(&unlisted) {
+        field(&mut out, "needs", &format!("to begin with {needs} (allowed_commands)"), paint);
+    }
+    if let Some(needs) = needs(&lacking) {
         let has = match &law.tools {
             _ if law.is_final => "this state is final".to_owned(),
             Some(tools) if tools.is_empty() => "this state has none".to_owned(),
@@ -51,6 +56,8 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
     }
     if let Some(hint) = &judgement.evaluation.hint {
         field(&mut out, "forward", &forward(hint, law.session.is_some()), paint);
+    } else if decisive.iter().any(|reason| !reason.needs.is_empty()) {
+        field(&mut out, "forward", "none: no state that follows allows the whole of it", paint);
     }
     out
 }

@@ -124,14 +124,17 @@ impl Judge<'_> {
 
     fn segment(&mut self, segment: &ClassifiedSegment) {
         self.rules(segment);
+        // Either is the last word on the command: what it lacks besides would name a way that is none.
         if is_one_of(segment, &PERSON_COMMANDS) {
             let text = snippet(self.line, segment.span);
             self.say(reason::PERSON_COMMAND, format!("`{text}` is for a person"), Some(segment.span));
+            return;
         }
         if is_one_of(segment, &AGENT_COMMANDS) {
             let text = snippet(self.line, segment.span);
             let message = format!("`{text}` counts only in a session and alone; send it as its own command");
             self.say(reason::AGENT_COMMAND, message, Some(segment.span));
+            return;
         }
         let entries = self.law.entries();
         let matching = entries.unwrap_or_default().iter().filter(|entry| entry.matches(segment));

@@ -5,8 +5,8 @@
 use super::decision::{Hint, Step};
 use crate::workflow::{ExitKind, Machine};
 
-/// Edges that a hint may have.
-const LONGEST: usize = 3;
+/// Edges that a hint may have: from planning to committing it is four.
+const LONGEST: usize = 4;
 
 /// The shortest path from `from` to a state that `allows`; among equally long ones the one that asks for least.
 pub(super) fn path<'m>(

@@ -219,8 +219,9 @@ fn the_exact_tool_is_enough_and_no_more() {
     assert_eq!(refused.reasons[0].needs, ["git_push", "__GIT_WRITE__"]);
     let early = ask(&bugfix, "planning", "git commit -m x", &commit);
     assert_eq!((early.decision, codes(&early)), (Decision::Forbidden, vec!["missing_sentinel"]));
-    // Four edges away: too far for a hint.
-    assert_eq!(early.hint, None);
+    // Four edges away, the third with an approval: the way is told whole.
+    let way: Vec<String> = early.hint.unwrap().path.into_iter().map(|step| step.target).collect();
+    assert_eq!(way, ["implementing", "testing", "review", "committing"]);
     let pushing = one_state("{\"allowed_tools\": [\"git_push\"], \"on\": {\"X\": \"end\"}}");
     assert_eq!(decide(&pushing, &push).0, Decision::Allow);
     let curl = line(vec![segment("curl x").op(OpClass::Network).host("x")]);
@@ -303,7 +304,7 @@ fn commands_of_a_person_are_refused_in_a_line() {
     for text in ["swbox approve apr_1", "swbox trust", "swbox session end", "/usr/bin/swbox --json reject x"]
     {
         let (decision, codes) = decide(&state, &line(vec![segment(text).opaque()]));
-        assert_eq!((decision, codes[0]), (Decision::Forbidden, "person_command"), "{text}");
+        assert_eq!((decision, codes), (Decision::Forbidden, vec!["person_command"]), "{text}");
     }
 }
 
@@ -312,7 +313,7 @@ fn commands_of_an_agent_stand_alone() {
     let state = one_state("{\"allowed_tools\": [\"Bash\"], \"on\": {\"X\": \"end\"}}");
     for text in ["swbox transition DONE", "swbox state --json", "/usr/bin/swbox kill j1"] {
         let (decision, codes) = decide(&state, &line(vec![segment(text).opaque()]));
-        assert_eq!((decision, codes[0]), (Decision::Forbidden, "agent_command"), "{text}");
+        assert_eq!((decision, codes), (Decision::Forbidden, vec!["agent_command"]), "{text}");
     }
 }
 

@@ -18,7 +18,7 @@ fn refusals_in_planning_name_class_right_and_event() {
         ("cat > x <<EOF\ntext\nEOF", OpClass::FileWrite, "Write", Some("PLAN_READY")),
         ("sed -i s/a/b/ f", OpClass::FileModify, "Edit", Some("PLAN_READY")),
         ("rm -rf build", OpClass::Destructive, "__DESTRUCTIVE__", None),
-        ("git commit -m x", OpClass::GitWrite, "git_commit", None),
+        ("git commit -m x", OpClass::GitWrite, "git_commit", Some("PLAN_READY")),
         ("curl https://example.org", OpClass::Network, "WebFetch", None),
     ] {
         let answer = evaluate("bugfix", "planning", text);
