@@ -417,6 +417,22 @@ fn explain_classify_audit_and_workflow_answer() {
     }
     let shown = project.swbox(&["workflow", "show", "bugfix"]);
     assert!(shown.stdout.contains("TESTS_PASS → review (approval)"), "{shown:?}");
+    // A state with a list: what is not on it is told by the list, and the table does not say that nothing runs.
+    let listed = project.outside().join("listed.json");
+    let text = r#"{"id": "l", "initial": "a", "states": {"a": {"allowed_tools": ["Read", "Bash"],
+        "allowed_commands": ["make test"], "on": {"X": "completed", "FAIL": "failed"}},
+        "completed": {"type": "final"}, "failed": {"type": "final"}}}"#;
+    fs::write(&listed, text).unwrap();
+    let refused = project.swbox(&["check", "--workflow", listed.to_str().unwrap(), "-c", "make install"]);
+    assert_eq!(refused.code, 20, "{refused:?}");
+    assert!(
+        refused.stdout.contains("  needs    to begin with make test (allowed_commands)\n"),
+        "{refused:?}"
+    );
+    assert!(!refused.stdout.contains("in allowed_tools"), "{refused:?}");
+    let table = project.swbox(&["explain", "--workflow", listed.to_str().unwrap()]).stdout;
+    let row = table.lines().find(|line| line.starts_with("a ")).unwrap_or_default();
+    assert!(row.contains("few") && table.contains("runs only make test"), "{table}");
     let raw = project.swbox(&["workflow", "show", "--json", "bugfix"]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&raw.stdout).unwrap()["id"], "bugfix");
 }

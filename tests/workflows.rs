@@ -182,7 +182,9 @@ fn a_new_workflow_is_asked_for_and_valid() {
     let (code, out, err) = swbox(&["workflow", "new"], &folder, answers);
     assert_eq!(code, Some(0), "{err}");
     assert!(
-        out.contains("written: .swbox/workflow.json") && err.contains("May it be pushed? [no]: "),
+        out.contains("written: .swbox/workflow.json\n")
+            && out.contains("until a person says: swbox trust\n")
+            && err.contains("May it be pushed? [no]: "),
         "{err}"
     );
     let file = ".swbox/workflow.json";

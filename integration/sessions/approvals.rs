@@ -88,8 +88,13 @@ fn an_answer_counts_once_and_for_what_was_shown() {
     assert!(story.contains("rejected (terminal): no test fails without it"), "{story}");
     let seen = person(&project, &["approve", &approval], YES);
     assert!(seen.code == 126 && seen.output.contains("is rejected"), "{seen:?}");
+    // The agent learns why, where it looks and where it asks again; in the next visit it is over.
+    let why = "rejected a person said: no test fails without it";
+    assert!(good(&project, "swbox state").contains(why));
+    assert_eq!(json(&project, &["state", "--json"])["rejected"], "no test fails without it");
+    let asked = line(&project, "swbox transition TESTS_PASS");
+    assert!(asked.code == 126 && asked.stdout.contains(why), "{asked:?}");
     // Asked again, and stale when the session has moved on.
-    assert_eq!(line(&project, "swbox transition TESTS_PASS").code, 126);
     let second = waiting(&project, &id).pop().unwrap();
     assert_ne!(second, approval);
     assert_eq!(line(&project, "swbox transition TESTS_FAIL").code, 126, "one question at a time");
@@ -98,6 +103,7 @@ fn an_answer_counts_once_and_for_what_was_shown() {
     let seen = person(&project, &["approve", &second], YES);
     assert_eq!(seen.code, 126, "{seen:?}");
     assert_eq!(state(&project), "implementing");
+    assert!(!good(&project, "swbox state").contains("a person said"));
     replays(&project, &id);
 }
 

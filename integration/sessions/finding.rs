@@ -60,7 +60,9 @@ fn one_is_found_two_are_named_and_none_is_guessed() {
     let over = line(&project, "ls");
     assert!(over.code == 126 && over.stderr.contains("session_over"), "{over:?}");
     assert_eq!(as_harness("one").code, 126);
-    assert_eq!(person(&project, &["session", "end", &third, "--unbind"], &[]).code, 0);
+    assert!(over.stderr.contains("`swbox session list` names those that are over"), "{over:?}");
+    let free = person(&project, &["session", "end", &third, "--unbind"], &[]);
+    assert!(free.code == 0 && free.output.contains("runs without a session again"), "{free:?}");
     assert_eq!(line(&project, "ls").code, 0);
 }
 
@@ -86,4 +88,15 @@ fn sessions_that_are_over_can_be_removed() {
     assert!(told.code == 0 && told.stdout.contains("begins in \"planning\""), "{told:?}");
     assert!(project.swbox(&["session", "replay"]).stdout.contains("the same session"));
     assert_eq!(project.swbox(&["approve"]).stdout, "nothing waits\n");
+}
+
+#[test]
+fn who_types_a_script_is_told_that_there_is_no_prompt() {
+    if !has_person("who_types_a_script_is_told_that_there_is_no_prompt") {
+        return;
+    }
+    let project = Project::new();
+    let typed = [("there is no prompt", "echo ty''ped"), ("echo ty", "\u{4}")];
+    let seen = person(&project, &["bash"], &typed);
+    assert!(seen.code == 0 && seen.output.contains("\ntyped\n"), "{seen:?}");
 }

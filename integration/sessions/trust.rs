@@ -125,4 +125,5 @@ fn only_a_person_accepts() {
     fs::write(project.path().join("swbox.json"), "{\"id\": 3}").unwrap();
     let seen = person(&project, &["trust"], YES);
     assert!(seen.code == 1 && seen.output.contains("cannot be accepted"), "{seen:?}");
+    assert!(seen.output.contains("swbox.json:1:"), "the place is told: {seen:?}");
 }

@@ -64,11 +64,14 @@ fn tell_state(law: &Law, as_json: bool, color: ColorChoice) -> Result<u8, Diagno
     if as_json {
         let value = json!({
             "version": JSON_VERSION, "session": standing.session, "handout": standing.handout,
+            "rejected": standing.rejected,
         });
         print(&json_line(&value))?;
     } else {
         let mut out = String::new();
-        stands(&mut out, &standing.session, &standing.handout, Paint::stdout(color));
+        let paint = Paint::stdout(color);
+        stands(&mut out, &standing.session, &standing.handout, paint);
+        said_no(&mut out, standing.rejected.as_deref(), paint);
         print(&out)?;
     }
     Ok(Code::OK)
@@ -88,7 +91,7 @@ fn go_on(args: &TransitionArgs, law: &Law, as_json: bool, color: ColorChoice) ->
     if as_json {
         let value = json!({
             "version": JSON_VERSION, "session": went.session, "answer": went.reply, "notices": went.notices,
-            "handout": went.standing,
+            "handout": went.standing, "rejected": went.rejected,
         });
         print(&json_line(&value))?;
         return Ok(if moved { Code::OK } else { Code::REFUSED });
@@ -111,6 +114,7 @@ fn go_on(args: &TransitionArgs, law: &Law, as_json: bool, color: ColorChoice) ->
         Reply::Waiting { .. } => out.push_str("the transition waits for a result\n"),
         Reply::Noted | Reply::Allowed | Reply::Forbidden => {}
     }
+    said_no(&mut out, went.rejected.as_deref(), Paint::stdout(color));
     if let (Some(handout), true) = (&went.standing, moved) {
         stands(&mut out, &went.session, handout, Paint::stdout(color));
     }
@@ -158,6 +162,13 @@ pub(super) fn stands(out: &mut String, id: &str, handout: &Handout, paint: Paint
     }
     if handout.over {
         field("forward", "a person starts anew: swbox session start");
+    }
+}
+
+/// What a person answered last, where that was no.
+fn said_no(out: &mut String, rejected: Option<&str>, paint: Paint) {
+    if let Some(reason) = rejected {
+        let _ = writeln!(out, "  {} a person said: {}", paint.bold("rejected"), visible(reason));
     }
 }
 

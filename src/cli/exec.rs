@@ -102,7 +102,7 @@ fn ending(report: &Report, run: &Run) -> String {
     let Some(outcome) = &report.outcome else { return String::new() };
     match outcome.exit {
         Exit::Timeout => {
-            let limit = run.timeout.map_or_else(|| "its limit".to_owned(), seconds);
+            let limit = run.timeout.map_or_else(|| "the limit of its profile or state".to_owned(), seconds);
             format!("swbox: the time ran out after {limit}; the command and all it started were ended\n")
         }
         Exit::NotStarted { errno, .. } => {
@@ -230,6 +230,9 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
             Command::Line { text, options: call.options, parameters }
         }
         Work::Stdin(parameters) => {
+            if std::io::stdin().is_terminal() {
+                complain("swbox: there is no prompt: what is typed runs as a whole when it ends (Ctrl-D)\n");
+            }
             let mut bytes = Vec::new();
             std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
                 Diagnostic::new(

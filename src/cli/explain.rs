@@ -56,6 +56,8 @@ fn states(overview: &Overview, paint: Paint) -> String {
                 let cell = match decision {
                     Decision::Allow => "yes",
                     Decision::Prompt => "ask",
+                    // The program that stands for all is not listed; those that are, are named below.
+                    Decision::Forbidden if *act == "run" && state.commands.is_some() => "few",
                     Decision::Forbidden => "·",
                 };
                 format!("{cell:<0$}", act.len())

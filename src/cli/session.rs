@@ -31,7 +31,8 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
         SessionCommand::Force { id, state, reason } => force(&id, &state, &reason),
         SessionCommand::End { id, unbind } => {
             let state = session::end(&id, unbind)?;
-            print(&format!("{id} is over, in \"{}\"\n", visible(&state)))?;
+            let free = if unbind { "; its workspace runs without a session again" } else { "" };
+            print(&format!("{id} is over, in \"{}\"{free}\n", visible(&state)))?;
             Ok(Code::OK)
         }
         SessionCommand::Prune { older, dry_run } => {

@@ -21,7 +21,7 @@ BASH_ENV and ENV are not honoured. Without flags the law is that of the session 
 SWBOX_STATE, SWBOX_PROFILE and SWBOX_WORKSPACE, of whoever starts the shell; else of the workspace's session.
 A script is read once, whole, before anything runs: up to 64 KiB it is judged by its text, and these bytes lie read-only
 over its own path while it runs (without namespaces bash gets them as -c, and BASH_SOURCE is empty); a longer one is
-judged as opaque.
+judged as opaque. There is no prompt: what is typed at a terminal is such a script.
 
 Exit codes: the script's own; 124 time ran out; 125 swbox could not set up; 126 refused; 127 not found; 128+n signal n.
 ";

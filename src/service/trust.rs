@@ -200,6 +200,9 @@ fn look(
         }
         Err(problems) => candidate.problems = problems,
     }
+    for problem in candidate.problems.iter_mut().chain(&mut candidate.remarks) {
+        problem.file.get_or_insert_with(|| path.clone());
+    }
     Ok(candidate)
 }
 

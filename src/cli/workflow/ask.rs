@@ -9,6 +9,9 @@ use super::super::show::visible;
 use crate::diagnostic::Diagnostic;
 use crate::service::{self, Wishes};
 
+/// Where a workspace brings its own workflow.
+const LAWS: [&str; 2] = [".swbox/workflow.json", "swbox.json"];
+
 /// Longest answer.
 const LONGEST: usize = 4096;
 
@@ -31,6 +34,9 @@ pub(super) fn new(file: Option<PathBuf>) -> Result<u8, Diagnostic> {
     print(&format!(
         "written: {name}\nlook at it with: swbox workflow show {name}\ntry it with:     swbox exec --workflow {name} -c LINE\n"
     ))?;
+    if LAWS.iter().any(|law| file.ends_with(law)) {
+        print("as the workspace's own it holds every command back until a person says: swbox trust\n")?;
+    }
     Ok(Code::OK)
 }
 

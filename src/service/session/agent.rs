@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::evidence;
 use super::exec::{secrets, texts};
 use super::find::{named, of_workspace, unknown};
 use super::life;
 use super::place::Place as Kept;
 use super::write::{Applied, Desk};
+use super::{Bound, evidence};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Effect, Handout, Reply, Session, Transition, What, handout};
 use crate::service::request::Law;
@@ -24,6 +24,8 @@ pub struct Standing {
     pub session: String,
     /// The state with its instructions and ways on.
     pub handout: Handout,
+    /// Why a person said no to the last question of this visit.
+    pub rejected: Option<String>,
 }
 
 /// A request for a transition.
@@ -50,6 +52,8 @@ pub struct Went {
     pub standing: Option<Handout>,
     /// Told on the way.
     pub notices: Vec<String>,
+    /// Why a person said no to the last question of this visit.
+    pub rejected: Option<String>,
 }
 
 /// Where the session of this request is.
@@ -60,7 +64,8 @@ pub fn state(law: &Law) -> Result<Standing, Diagnostic> {
     let setting = Setting::new(law)?;
     let bound = setting.bound.ok_or_else(none)?;
     let handout = handout_of(&bound.workflow, &bound.session)?;
-    Ok(Standing { session: bound.row.id, handout })
+    let rejected = rejected(&bound)?;
+    Ok(Standing { session: bound.row.id, handout, rejected })
 }
 
 /// Asks the session of this request to go on.
@@ -100,7 +105,24 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
     }
     let bound = setting.bound.as_ref().ok_or_else(none)?;
     let standing = handout(&bound.workflow, &bound.session);
-    Ok(Went { session: bound.row.id.clone(), reply: applied.reply, standing, notices })
+    let rejected = rejected(bound)?;
+    Ok(Went { session: bound.row.id.clone(), reply: applied.reply, standing, notices, rejected })
+}
+
+/// Why a person said no to the last question of this visit, so that who asks again knows what was missing.
+fn rejected(bound: &Bound) -> Result<Option<String>, Diagnostic> {
+    let mut last = None;
+    for entry in bound.store.journal(&bound.row.id, bound.session.current.visit.entered)? {
+        let body: Value = serde_json::from_str(&entry.body).unwrap_or_default();
+        for record in body["records"].as_array().into_iter().flatten() {
+            match record["fact"].as_str() {
+                Some("rejected") => last = record["reason"].as_str().map(str::to_owned),
+                Some("approved" | "moved") => last = None,
+                _ => {}
+            }
+        }
+    }
+    Ok(last)
 }
 
 /// Writes one event of a transition, made from what is kept of the session and the journal's position.

@@ -154,7 +154,7 @@ fn none_left(workspace: &Path) -> Diagnostic {
         "session_over",
         format!("the workspace {} has no session that goes on", workspace.display()),
     )
-    .help("a person starts one: swbox session start")
+    .help("a person starts one: swbox session start; `swbox session list` names those that are over")
 }
 
 fn ambiguous(live: &[SessionRow]) -> Diagnostic {
