@@ -2,8 +2,8 @@
 
 use super::super::cursor::{Cursor, Origin, is_name_byte};
 use super::super::limits;
-use super::super::reading::Expansion;
-use super::super::segment::Context;
+use super::super::reading::{CommandKind, Expansion, RawCommand};
+use super::super::segment::{Context, RedirectOp};
 use super::Lexer;
 use super::word::skip_quotes;
 
@@ -114,10 +114,14 @@ impl Lexer<'_, '_> {
         let outer_pending = std::mem::take(&mut self.pending);
         let outer_patterns = std::mem::replace(&mut self.patterns, false);
         let matched = self.matched_text();
+        let first = self.reading.commands.len();
         self.capture += 1;
         self.nested(|lexer| {
             lexer.list(Some(b')'), context);
         });
+        if self.loses_separators(first) {
+            self.problem("heredoc_in_substitution");
+        }
         self.capture -= 1;
         // bash reads the body of a heredoc that the substitution left open after the next newline outside
         let left_open = std::mem::replace(&mut self.pending, outer_pending);
@@ -132,6 +136,21 @@ impl Lexer<'_, '_> {
         self.here = outer_here;
         self.patterns = outer_patterns;
         self.out().close(index, opener.len());
+    }
+
+    /// Whether two commands follow one with a heredoc in the substitution that is read, whose commands begin at `first`.
+    ///
+    /// bash runs a substitution from what it printed after reading it, and bash 5.2 prints no `;` between the second and
+    /// the third: `$(cat <<E` … `E` `git;` `push)` runs `git push`.
+    fn loses_separators(&self, first: usize) -> bool {
+        let inside = self.reading.commands.get(first..).unwrap_or(&[]);
+        let own = |command: &&RawCommand| {
+            command.capture == self.capture && !matches!(command.kind, CommandKind::HeredocBody)
+        };
+        let mut following = inside.iter().filter(own).skip_while(|command| {
+            !command.redirects.iter().any(|redirect| redirect.op == RedirectOp::Heredoc)
+        });
+        following.next().is_some() && following.nth(1).is_some()
     }
 
     /// Where a substitution ends that begins with `((` although it is no arithmetic; none for others.
