@@ -35,6 +35,11 @@ pub(crate) const CASES: &[Case] = &[
         run: what_cannot_be_moved_or_looked_into_is_said,
     },
     Case {
+        name: "planted: where nothing can be noted it is said",
+        needs: "userns",
+        run: where_nothing_can_be_noted_it_is_said,
+    },
+    Case {
         name: "planted: repositories that work needs are left alone",
         needs: "userns",
         run: repositories_that_work_needs_are_left_alone,
@@ -346,6 +351,22 @@ fn what_cannot_be_moved_or_looked_into_is_said() -> Verdict {
     let moved =
         done.outcome.planted.iter().all(|planted| planted.moved.as_ref().is_some_and(|to| to.exists()));
     check!(done.outcome.planted.len() == 1 && moved, "{:?}", done.outcome.planted);
+    Verdict::Passed
+}
+
+fn where_nothing_can_be_noted_it_is_said() -> Verdict {
+    let place = place();
+    let degraded = |note: &Path| {
+        let jail = Jail::write(&place.workspace()).with(|spec| spec.repositories = Some(note.to_owned()));
+        let done = jail.sh("true");
+        done.outcome.degraded.iter().any(|text| text.starts_with("unnoted-run"))
+    };
+    let writable = place.path("state/note");
+    // The first run writes the note, the second its time; neither gives anything up.
+    check!(!degraded(&writable) && !degraded(&writable), "said although it was noted");
+    check!(degraded(Path::new("/proc/none/note")), "not said");
+    let left = std::fs::read_dir(place.path("state")).unwrap().count();
+    check!(left == 1, "{left} files are left beside the note");
     Verdict::Passed
 }
 

@@ -187,8 +187,9 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let _ = mask.apply();
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let ended = result?;
-    let left = inlet.as_ref().and_then(|inlet| outlet::take(inlet).ok().flatten());
     let findings = git::check(plan, &layout);
+    let left = inlet.as_ref().map(outlet::take).transpose();
+    let left = left.map_err(fatal(Stage::Descriptors, "what the command left"))?.flatten();
     let config = match &left {
         Some(left) => git::write_back(&layout.originals, left),
         // The jail was not built: the command did not run.
@@ -197,12 +198,13 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let mut outcome = outcome(plan, ended, findings, begun)?;
     outcome.config = config;
     outcome.farewell = left.as_ref().filter(|_| plan.farewell).and_then(farewell::read);
-    let sound = outcome.quarantined.is_empty() && outcome.exit == Exit::Code(0);
+    let sound = outcome.is_sound() && outcome.exit == Exit::Code(0);
     if let (Some(outputs), Some(left), Some(target), true) = (&plan.outputs, &left, &target, sound) {
         outcome.outputs = Some(outputs::keep(outputs, left, target, plan.limits.scratch));
     }
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
     outcome.degraded.extend(powerless);
+    outcome.degraded.extend(layout.unkept());
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
     Ok(outcome)

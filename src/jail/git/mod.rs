@@ -123,6 +123,15 @@ impl Layout {
         &self.noted.sockets
     }
 
+    /// What is weaker where nothing could be noted of the workspace.
+    pub(super) fn unkept(&self) -> Option<String> {
+        self.noted.unkept.then(|| {
+            "unnoted-run: swbox's state directory cannot be written, so if swbox is killed during a command nobody looks \
+             for repositories that the command planted"
+                .to_owned()
+        })
+    }
+
     /// What is held with all that is in it, and need not be walked into.
     fn whole(&self) -> HashSet<&OsStr> {
         let whole = self.holds.iter().filter(|(_, hold)| **hold != Hold::Pin);

@@ -36,6 +36,8 @@ pub(super) struct Note {
     pub(super) sockets: Vec<PathBuf>,
     /// When a run began that never came to its check, since swbox was killed.
     pub(super) unfinished: Option<Moment>,
+    /// Nothing could be noted: if swbox is killed, nobody looks for what the command left.
+    pub(super) unkept: bool,
 }
 
 /// Reads the note, and notes that a run begins. Where nobody looked yet, `look` does, for repositories and for sockets, as
@@ -51,17 +53,16 @@ pub(super) fn open(
         // Another first command may have begun meanwhile: then it began before this one.
         load(file).or_else(|| {
             let (places, sockets) = (wanted(workspace, &[], &places), wanted(workspace, &[], &sockets));
-            // Without a note the next run looks again.
-            let _ = write(file, &places, &sockets).and_then(|()| Ok(stamp(file, Moment::default())?));
+            let kept = write(file, &places, &sockets).and_then(|()| Ok(stamp(file, Moment::default())?));
             let owned = |paths: Vec<&Path>| paths.into_iter().map(Path::to_owned).collect();
-            Some(Note { places: owned(places), sockets: owned(sockets), unfinished: None })
+            let (places, sockets) = (owned(places), owned(sockets));
+            Some(Note { places, sockets, unfinished: None, unkept: kept.is_err() })
         })
     });
-    let note = known.unwrap_or_default();
+    let mut note = known.unwrap_or_default();
     // The time of the file is that of the oldest run without a check.
     if note.unfinished.is_none() {
-        // Where it cannot be noted, a run that is killed is not looked after.
-        let _ = stamp(file, now);
+        note.unkept |= stamp(file, now).is_err();
     }
     note
 }
@@ -87,6 +88,7 @@ fn load(file: &Path) -> Option<Note> {
         places: of(REPOSITORY),
         sockets: of(SOCKET),
         unfinished: (unfinished != Moment::default()).then_some(unfinished),
+        unkept: false,
     })
 }
 
@@ -138,8 +140,8 @@ fn write(file: &Path, places: &[&Path], sockets: &[&Path]) -> std::io::Result<()
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
-    options.open(&fresh)?.write_all(&bytes)?;
-    std::fs::rename(&fresh, file).inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+    let written = options.open(&fresh)?.write_all(&bytes).and_then(|()| std::fs::rename(&fresh, file));
+    written.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
 }
 
 #[cfg(test)]
@@ -198,5 +200,6 @@ mod tests {
         let nowhere =
             super::open(Path::new("/proc/none/note"), workspace, at(1), || (paths(&["a/b"]), Vec::new()));
         assert_eq!(nowhere.places, first.places);
+        assert!(nowhere.unkept && [first, second, third, fourth].iter().all(|note| !note.unkept));
     }
 }
