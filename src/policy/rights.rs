@@ -88,15 +88,7 @@ pub fn within(law: &StateLaw, workspace: WorkspaceRight, git_write: bool, networ
     let granted = |class: OpClass| entries.iter().any(|entry| entry.grant().classes.contains(class));
     let writes = law.has(need::WRITE.union(need::DELETE).union(need::DESTRUCTIVE).union(need::GIT_TREE))
         || [OpClass::FileWrite, OpClass::FileModify, OpClass::Destructive].into_iter().any(granted);
-    let most = if writes {
-        WorkspaceRight::Write
-    } else if law.executes() {
-        WorkspaceRight::ThrowAway
-    } else if law.has(need::READING.union(need::GIT)) || law.opaque_read_only() {
-        WorkspaceRight::Read
-    } else {
-        WorkspaceRight::List
-    };
+    let most = if writes { WorkspaceRight::Write } else { unwritten(law) };
     let reaches = law.has(need::NETWORK) || granted(OpClass::Network);
     let listed = law.jail.network.as_deref();
     let open = listed.is_some_and(|hosts| hosts.iter().any(|host| host == "*"));
@@ -182,9 +174,12 @@ fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
     let through_git = shape.git_only && shape.git_tree && law.has(need::GIT_TREE);
     // A name below `/tmp` may be a link into the workspace: what was allowed for its name alone must not write there.
     let bound = !shape.scratch && (removes || through_git || shape.grants_any(&WRITING));
-    if law.has(need::WRITE) || bound {
-        WorkspaceRight::Write
-    } else if law.executes() {
+    if law.has(need::WRITE) || bound { WorkspaceRight::Write } else { unwritten(law) }
+}
+
+/// The workspace right of a state for a line that may not write there.
+fn unwritten(law: &StateLaw) -> WorkspaceRight {
+    if law.executes() {
         WorkspaceRight::ThrowAway
     } else if law.has(need::READING.union(need::GIT)) || law.opaque_read_only() {
         WorkspaceRight::Read
