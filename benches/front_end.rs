@@ -3,7 +3,7 @@
 //!
 //! The best of several rounds is taken for each command, so that other load on the machine counts little.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement")]
 
 use std::hint::black_box;
 use std::path::Path;
@@ -50,16 +50,12 @@ fn report(what: &str, name: &str, commands: &[String], run: impl Fn(&str)) {
         }
     }
     best.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-        let index = ((best.len() - 1) as f64 * share) as usize;
-        best[index]
-    };
+    let at = |percent: usize| best[(best.len() - 1) * percent / 100];
     println!(
         "{what} {name}: {} commands, p50 {:.1} us, p99 {:.1} us, max {:.1} us",
         best.len(),
-        at(0.5),
-        at(0.99),
-        at(1.0)
+        at(50),
+        at(99),
+        at(100)
     );
 }

@@ -111,7 +111,7 @@ fn nothing_escapes_from_implementing() {
 }
 
 #[test]
-#[ignore = "several minutes: every state, as this user and as an ordinary one"]
+#[ignore = "a quarter of an hour: cargo test --test escapes -- --ignored"]
 fn nothing_escapes_from_any_state_as_any_user() {
     assert!(can_run("nothing_escapes_from_any_state_as_any_user"));
     for state in ["A", "B", "C"] {

@@ -5,7 +5,13 @@
 //! Run as root it runs everything a second time as an ordinary user. A case that this host cannot run says SKIP, and
 //! fails where `SWBOX_REQUIRE` names its feature.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test program that prints its results"
+)]
 
 mod capture;
 mod config;
