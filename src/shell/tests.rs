@@ -229,6 +229,8 @@ fn rules_refuse() {
         ("echo \"${x:-`rm \\\"x\\\"`}\"", "quote_in_parameter"),
         ("echo \"${x:-'\"'}\"", "quote_in_parameter"),
         ("P \"$${x-\"${x-'$(rm x)'}\"}\"", "dollar_dollar"),
+        ("P $((1 # $(Q\n\nR)\n))", "comment_in_arithmetic"),
+        ("P $((16#ff + $# + ${#x}))", "trusted"),
         ("P $((1 + $(Q $(case x in (x) R;; esac)) 0))", "case_in_arithmetic"),
         ("P $(Q <<E\nE\ngit;\npush)", "heredoc_in_substitution"),
         ("P $(Q <<E; git\nE\npush)", "heredoc_in_substitution"),

@@ -244,6 +244,14 @@ impl Lexer<'_, '_> {
                 b'\\' => self.cursor.advance_escape(),
                 b'$' => self.dollar(true),
                 b'`' => self.backtick(true),
+                b'#' => {
+                    let before = self.position().checked_sub(1).and_then(|at| self.cursor.bytes.get(at));
+                    if matches!(before, Some(b' ' | b'\t' | b'\n')) {
+                        // a comment to bash when it looks for the end again: `$((1 # $(P\n\nQ)\n))` runs `1`
+                        self.problem("comment_in_arithmetic");
+                    }
+                    self.cursor.advance(1);
+                }
                 _ => self.cursor.advance(1),
             }
         }
