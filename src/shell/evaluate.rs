@@ -476,16 +476,12 @@ fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
     let rest = text.get(at + 1..end).unwrap_or(&[]);
     let near = rest.get(..FAR.min(rest.len())).unwrap_or(rest);
     let Some(close) = bracket_end(near) else {
-        if rest.iter().any(|byte| matches!(byte, b'$' | b'`')) {
-            // a value may close it
+        // A value may close it, or what stands too far away. Whoever looks further for each bracket looks for ever.
+        if near.len() < rest.len() || near.iter().any(|byte| matches!(byte, b'$' | b'`')) {
             builder.unknown(true);
             return end;
         }
-        if near.len() < rest.len() {
-            builder.glob(b"[");
-        } else {
-            builder.known("[");
-        }
+        builder.known("[");
         return at + 1;
     };
     let inside = rest.get(..close).unwrap_or(&[]);

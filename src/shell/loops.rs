@@ -191,8 +191,13 @@ impl<'a> Around<'a> {
         let evaluator = Evaluator::new(self.reading, self.source, known);
         let mut args = Vec::new();
         for word in words {
+            if self.words == 0 {
+                return None;
+            }
             evaluator.arguments(word, &mut args);
             if args.len() > self.words {
+                // What was read and not used has been read: else each further list costs as much for nothing.
+                self.words = 0;
                 return None;
             }
         }
