@@ -61,10 +61,13 @@ impl<'t> Cursor<'t> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// Consumes `count` logical characters.
+    /// Consumes `count` logical characters. A position is never inside a character of several bytes.
     pub(super) fn advance(&mut self, count: usize) {
         for _ in 0..count {
             self.position = (self.spliced(self.position) + 1).min(self.bytes.len());
+            while self.bytes.get(self.position).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                self.position += 1;
+            }
         }
     }
 

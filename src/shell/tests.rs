@@ -338,6 +338,32 @@ fn redirects(source: &str) -> Vec<(RedirectOp, Option<String>, Option<String>)> 
 }
 
 #[test]
+fn a_continuation_before_the_end_of_arithmetic_is_nothing() {
+    for source in [
+        "P $((a + 1\\\n))",
+        "P $((\\\n1))",
+        "P $[1\\\n]",
+        "((a\\\n))",
+        "for ((;;i++\\\n)); do P; break; done",
+    ] {
+        assert_eq!(code(source), "trusted", "{source:?}");
+    }
+}
+
+#[test]
+fn spans_never_split_a_character() {
+    // Read past its end, `))` would be taken to be two of the bytes that follow.
+    for source in ["((\\\n))\u{fffd}9((\\\n))9", "$((`))`é", "((\"))\"é))é", "$(('))é", "$[']é b"] {
+        for segment in parse(source).segments {
+            assert!(source.get(segment.span.start..segment.span.end).is_some(), "{source:?}");
+            for arg in segment.argv {
+                assert!(source.get(arg.span.start..arg.span.end).is_some(), "{source:?} {arg:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_bracket_with_quotes_or_expansions_is_one_pattern() {
     let value = |source: &str| parse(source).segments[0].argv[1].value.clone();
     for source in ["P [a$-c]", "P x[^]\\a]", "P [\"a\"]", "P [a$x", "P [`Q`]"] {

@@ -240,6 +240,10 @@ impl Lexer<'_, '_> {
     pub(super) fn expressions(&mut self, end: usize) {
         self.arithmetic = self.arithmetic.saturating_add(1);
         while self.position() < end && !self.reading.stopped {
+            // A continuation right before the end is no character of the text.
+            if self.cursor.splice() {
+                continue;
+            }
             match self.peek(0) {
                 b'\\' => self.cursor.advance_escape(),
                 b'$' => self.dollar(true),
