@@ -65,10 +65,11 @@ fn canonical(words: impl IntoIterator<Item = String>) -> String {
 }
 
 fn ours(source: &str, script: &Script) -> Vec<String> {
-    let mut commands: Vec<String> = script
-        .segments
-        .iter()
-        .filter(|segment| !segment.argv.is_empty())
+    let mut segments: Vec<_> = script.segments.iter().filter(|segment| !segment.argv.is_empty()).collect();
+    // a command of a loop is there once for each known value of its variable, at the same place
+    segments.dedup_by_key(|segment| segment.span);
+    let mut commands: Vec<String> = segments
+        .into_iter()
         .map(|segment| {
             let mut spans: Vec<_> = segment.argv.iter().map(|arg| arg.span).collect();
             // the alternatives of a brace expression share their word
