@@ -27,5 +27,7 @@ pub mod shell;
 #[cfg(feature = "full")]
 pub mod store;
 #[cfg(feature = "full")]
+pub mod supervisor;
+#[cfg(feature = "full")]
 pub mod sys;
 pub mod workflow;
