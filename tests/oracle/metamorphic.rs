@@ -35,13 +35,27 @@ fn same(before: &Script, changed: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// All commands of before, and maybe more.
-fn contains(before: &Script, changed: &str) -> Result<(), TestCaseError> {
+/// Whether a command of which less is known can still be that one.
+fn covers(vague: &[Value], known: &[Value]) -> bool {
+    match (vague, known) {
+        ([], []) => true,
+        ([Value::Unknown { splits: true }, ..], _) => true,
+        ([new, vague @ ..], [old, known @ ..]) => {
+            let prefix = new.literal().is_none() && old.known_prefix().starts_with(new.known_prefix());
+            (new == old || prefix) && covers(vague, known)
+        }
+        _ => false,
+    }
+}
+
+/// All commands of before, and maybe more. `vaguer`: a word that was known may have become one that can be anything.
+fn contains(before: &Script, changed: &str, vaguer: bool) -> Result<(), TestCaseError> {
     let after = parse(changed);
     prop_assert_eq!(&after.trust, &Trust::Trusted, "{:?}", changed);
     let after = words(&after);
     for argv in words(before) {
-        prop_assert!(after.contains(&argv), "{:?} is lost in {:?}", argv, changed);
+        let kept = after.iter().any(|new| *new == argv || vaguer && covers(new, &argv));
+        prop_assert!(kept, "{:?} is lost in {:?}", argv, changed);
     }
     Ok(())
 }
@@ -117,7 +131,8 @@ proptest! {
         prop_assume!(!source.contains('=') || style == 8);
         // bash joins continued lines of an unquoted heredoc before it reads quotes, so the words themselves change
         prop_assume!(style != 9 || !source.contains("\\\n"));
-        contains(&script, &wrapped)?;
+        // in a script with an unquoted heredoc nothing is known of loop variables, since its body is read elsewhere
+        contains(&script, &wrapped, style == 9 && source.contains("for "))?;
     }
 }
 
