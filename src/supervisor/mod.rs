@@ -5,5 +5,6 @@
 //! it still, and an error here is never a reason to let more happen.
 
 pub mod observed;
+pub mod resolve;
 
 pub use observed::{Act, Cause, Denial, Observed, Program, Target, Touch};
