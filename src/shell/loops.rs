@@ -89,7 +89,7 @@ fn is_ordinary(name: &[u8]) -> bool {
 }
 
 /// Whether something in the script may evaluate arithmetic, which can set any variable to a number.
-fn evaluates_arithmetic(reading: &Reading, source: &[u8]) -> bool {
+pub(super) fn evaluates_arithmetic(reading: &Reading, source: &[u8]) -> bool {
     let bytes = |word: &RawWord| reading.bytes(source, word.slice);
     let parameter = |slice: Slice| {
         let text = reading.bytes(source, slice);

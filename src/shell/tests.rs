@@ -499,6 +499,28 @@ fn arithmetic_gives_a_number() {
 }
 
 #[test]
+fn arithmetic_sets_what_the_text_of_a_variable_sets() {
+    let last = |source: &str| {
+        parse(source).segments.last().and_then(|segment| segment.argv.last().cloned()).unwrap().value
+    };
+    for source in [
+        "i=rm; x=i=7; : $((x)); P $i",
+        "i=rm; x='i++'; [[ x -gt 1 ]]; P $i",
+        "i=rm; a=i; x=\"$a=7\"; : $((x)); P $i",
+        "i=rm; for x in i=7; do : $((x)); done; P $i",
+        "i=rm; set -- i=7; : $(($1)); P $i",
+        "i=rm; f() { : $(($1)); }; f i=7; P $i",
+    ] {
+        assert!(last(source).literal().is_none(), "{source}");
+    }
+    for source in
+        ["i=rm; x=7; : $((x)); P $i", "i=rm; x=--i=$i; : $((1 + 1)); P rm", "i=rm; x=--j=$i; : $((1)); P $i"]
+    {
+        assert_eq!(last(source), Value::Literal("rm".to_owned()), "{source}");
+    }
+}
+
+#[test]
 fn the_home_directory_is_known_as_such_unless_it_is_assigned() {
     let first = |source: &str| {
         parse(source).segments.last().and_then(|segment| segment.argv.last().cloned()).unwrap().value

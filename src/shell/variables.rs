@@ -106,7 +106,33 @@ impl Variables {
         for (slice, _) in &reading.arithmetic {
             variables.names_in(reading.bytes(source, *slice));
         }
+        if loops::evaluates_arithmetic(reading, source) {
+            variables.survey_expressions(reading, source);
+        }
         variables
+    }
+
+    /// Arithmetic reads the text of a variable as an expression again: `x=i=7; echo $((x))` sets `i`.
+    fn survey_expressions(&mut self, reading: &Reading, source: &[u8]) {
+        let values = reading.commands.iter().flat_map(|command| {
+            let calls = !reading.definitions.is_empty()
+                || command.words.first().is_some_and(|verb| reading.bytes(source, verb.slice) == b"set");
+            let values = command.assignments.iter().map(|word| {
+                let (text, length) =
+                    (reading.bytes(source, word.slice), name_of(reading, source, word).len());
+                text.get(length + 1..).unwrap_or(&[])
+            });
+            values.chain(
+                command.words.iter().filter(move |_| calls).map(|word| reading.bytes(source, word.slice)),
+            )
+        });
+        let values: Vec<&[u8]> =
+            values.chain(reading.loop_words.iter().map(|word| reading.bytes(source, word.slice))).collect();
+        let sets =
+            |text: &&[u8]| text.contains(&b'=') || text.windows(2).any(|pair| matches!(pair, b"++" | b"--"));
+        if values.iter().any(sets) {
+            values.iter().for_each(|text| self.plain_names_in(text));
+        }
     }
 
     fn survey_command(&mut self, command: &RawCommand, reading: &Reading, source: &[u8]) {
@@ -186,6 +212,18 @@ impl Variables {
             if !name.is_empty() {
                 self.unstable.insert(name.to_vec());
             }
+        }
+    }
+
+    /// The names in a text but for those that the shell expands before the text is a value.
+    fn plain_names_in(&mut self, text: &[u8]) {
+        let mut start = 0;
+        for name in text.split(|byte| !is_name_byte(*byte)) {
+            let before = text.get(..start).unwrap_or(&[]);
+            if !name.is_empty() && !before.ends_with(b"$") && !before.ends_with(b"${") {
+                self.unstable.insert(name.to_vec());
+            }
+            start += name.len() + 1;
         }
     }
 
