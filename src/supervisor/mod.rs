@@ -4,6 +4,7 @@
 //! Danger: the processes that are watched are hostile. Nothing that is read of them is stable unless the kernel holds
 //! it still, and an error here is never a reason to let more happen.
 
+pub mod call;
 pub mod observed;
 pub mod resolve;
 

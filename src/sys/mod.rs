@@ -9,6 +9,7 @@ pub mod memory;
 pub mod mount;
 pub mod net;
 pub mod process;
+pub mod ptrace;
 pub mod seccomp;
 pub mod signal;
 pub mod start;

@@ -1,0 +1,447 @@
+//! What a watched call asks for, as its registers and its caller's memory have it: one form for the calls of every age.
+//!
+//! Danger: memory is read once, and the caller may have changed it when the kernel reads it. What is decoded here is told,
+//! never granted.
+
+use std::io::IoSliceMut;
+
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
+
+use super::resolve::Last;
+
+/// The longest name that the kernel takes, with its end.
+const LONGEST: usize = 4096;
+
+/// Reads do not go over the end of a page, behind which there may be nothing.
+const PAGE: u64 = 4096;
+
+/// A file that a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// Where a relative name begins; what is meant itself when the text is empty.
+    pub fd: i32,
+    /// The name as it was written; empty for the descriptor itself.
+    pub text: Vec<u8>,
+    /// What of a link at its end.
+    pub last: Last,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// For reading.
+    pub read: bool,
+    /// For writing, or it is emptied.
+    pub write: bool,
+    /// It is made if it is not there.
+    pub create: bool,
+    /// It is emptied.
+    pub truncate: bool,
+    /// It must be new.
+    pub exclusive: bool,
+    /// A file without a name in the directory.
+    pub nameless: bool,
+}
+
+/// A socket's address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// IPv4 or IPv6 with its port.
+    Ip(std::net::SocketAddr),
+    /// A socket file.
+    Path(Vec<u8>),
+    /// A name in the abstract name space, without the leading NUL.
+    Abstract(Vec<u8>),
+    /// Another family's.
+    Other,
+}
+
+/// What a call would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// Opens a file.
+    Open(Name, Opening),
+    /// Changes a file's length.
+    Truncate(Name),
+    /// Makes a directory, link, socket, FIFO or device.
+    Make(Name),
+    /// Removes a name; of a directory or of anything else.
+    Remove(Name, Removal),
+    /// Gives another name.
+    Rename(Name, Name, Renaming),
+    /// Gives a second name.
+    Link(Name, Name),
+    /// Changes mode, owner, times or attributes.
+    Metadata(Name),
+    /// Makes a socket of this family.
+    Socket(i32),
+    /// Connects, or sends to an address without connecting.
+    Connect(Address),
+    /// Gives a socket its address.
+    Bind(Address),
+    /// Runs a program.
+    Execute(Name),
+}
+
+/// What is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// Not a directory.
+    File,
+    /// An empty directory.
+    Directory,
+}
+
+/// What becomes of what has the new name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renaming {
+    /// It is replaced.
+    Replace,
+    /// Then it fails.
+    New,
+    /// They change places.
+    Exchange,
+}
+
+/// Why a call cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There is nothing at the address: the kernel will say EFAULT.
+    Nothing,
+    /// The memory is closed to the supervisor.
+    Closed,
+    /// Longer than the kernel takes.
+    Long,
+}
+
+impl Unreadable {
+    /// A short word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "fault",
+            Self::Closed => "memory",
+            Self::Long => "long",
+        }
+    }
+}
+
+/// The memory of a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory(pub i32);
+
+impl Memory {
+    /// Fills `buffer` from `address` on.
+    fn fill(self, address: u64, buffer: &mut [u8]) -> Result<(), Unreadable> {
+        let base = usize::try_from(address).map_err(|_| Unreadable::Nothing)?;
+        let remote = [RemoteIoVec { base, len: buffer.len() }];
+        let wanted = buffer.len();
+        match process_vm_readv(Pid::from_raw(self.0), &mut [IoSliceMut::new(buffer)], &remote) {
+            Ok(read) if read == wanted => Ok(()),
+            Ok(_) | Err(nix::Error::EFAULT) => Err(Unreadable::Nothing),
+            Err(_) => Err(Unreadable::Closed),
+        }
+    }
+
+    /// The bytes at `address`.
+    pub fn bytes(self, address: u64, length: usize) -> Result<Vec<u8>, Unreadable> {
+        let mut buffer = vec![0; length];
+        self.fill(address, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// The string at `address`, without its end.
+    pub fn string(self, mut address: u64) -> Result<Vec<u8>, Unreadable> {
+        let mut text = Vec::new();
+        while text.len() < LONGEST {
+            // Most names are short: what is left of the page, but not all of it.
+            let left = (PAGE - address % PAGE).min(256);
+            let part = self.bytes(address, usize::try_from(left).unwrap_or(1))?;
+            if let Some(end) = part.iter().position(|byte| *byte == 0) {
+                text.extend(part.get(..end).unwrap_or_default());
+                return Ok(text);
+            }
+            text.extend(part);
+            address = address.wrapping_add(left);
+        }
+        Err(Unreadable::Long)
+    }
+
+    /// A number of 64 bits at `address`.
+    fn number(self, address: u64) -> Result<u64, Unreadable> {
+        let mut bytes = [0; 8];
+        self.fill(address, &mut bytes)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+}
+
+/// A call's registers and its caller's memory.
+struct Call {
+    arguments: [u64; 6],
+    memory: Memory,
+}
+
+impl Call {
+    fn argument(&self, at: usize) -> u64 {
+        self.arguments.get(at).copied().unwrap_or_default()
+    }
+
+    /// An argument that is an `int`.
+    fn int(&self, at: usize) -> i32 {
+        u32::try_from(self.argument(at) & 0xFFFF_FFFF).unwrap_or_default().cast_signed()
+    }
+
+    fn flag(&self, at: usize, flag: i32) -> bool {
+        self.int(at) & flag != 0
+    }
+
+    /// The name whose address is argument `text`, relative to the descriptor in argument `fd`.
+    fn at(&self, fd: usize, text: usize, last: Last) -> Result<Name, Unreadable> {
+        Ok(Name { fd: self.int(fd), text: self.memory.string(self.argument(text))?, last })
+    }
+
+    /// The name whose address is argument `text`, relative to the working directory.
+    fn here(&self, text: usize, last: Last) -> Result<Name, Unreadable> {
+        Ok(Name { fd: libc::AT_FDCWD, text: self.memory.string(self.argument(text))?, last })
+    }
+
+    /// As [`Call::at`], where a null address means the descriptor itself.
+    fn at_or_descriptor(&self, fd: usize, text: usize, last: Last) -> Result<Name, Unreadable> {
+        if self.argument(text) == 0 { Ok(self.descriptor(fd)) } else { self.at(fd, text, last) }
+    }
+
+    fn descriptor(&self, fd: usize) -> Name {
+        Name { fd: self.int(fd), text: Vec::new(), last: Last::Follow }
+    }
+
+    /// What of a link, by a flag that says that it is not followed.
+    fn unless(&self, flags: usize, flag: i32) -> Last {
+        if self.flag(flags, flag) { Last::Keep } else { Last::Follow }
+    }
+
+    fn address(&self, address: usize, length: usize) -> Result<Address, Unreadable> {
+        // The kernel takes no longer one.
+        let length = usize::try_from(self.int(length)).unwrap_or_default().min(128);
+        let bytes = self.memory.bytes(self.argument(address), length)?;
+        Ok(read_address(&bytes))
+    }
+}
+
+/// An address as the kernel reads it.
+fn read_address(bytes: &[u8]) -> Address {
+    let family = match bytes {
+        [low, high, ..] => i32::from(u16::from_ne_bytes([*low, *high])),
+        _ => return Address::Other,
+    };
+    let port = bytes.get(2..4).and_then(|port| port.try_into().ok()).map(u16::from_be_bytes);
+    let part = |from: usize, length: usize| bytes.get(from..from + length);
+    match (family, port) {
+        (libc::AF_INET, Some(port)) => match part(4, 4).and_then(|ip| <[u8; 4]>::try_from(ip).ok()) {
+            Some(ip) => Address::Ip((ip, port).into()),
+            None => Address::Other,
+        },
+        (libc::AF_INET6, Some(port)) => match part(8, 16).and_then(|ip| <[u8; 16]>::try_from(ip).ok()) {
+            Some(ip) => Address::Ip((ip, port).into()),
+            None => Address::Other,
+        },
+        (libc::AF_UNIX, _) => match bytes.get(2..) {
+            Some([0, name @ ..]) => Address::Abstract(name.to_vec()),
+            Some(path) if !path.is_empty() => {
+                let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+                Address::Path(path.get(..end).unwrap_or_default().to_vec())
+            }
+            _ => Address::Other,
+        },
+        _ => Address::Other,
+    }
+}
+
+/// How `flags` of open(2) open.
+fn opening(flags: i32) -> Opening {
+    let access = flags & libc::O_ACCMODE;
+    let names_only = flags & libc::O_PATH != 0;
+    let truncate = !names_only && flags & libc::O_TRUNC != 0;
+    Opening {
+        read: !names_only && access != libc::O_WRONLY,
+        write: !names_only && (access != libc::O_RDONLY || truncate),
+        create: !names_only && flags & libc::O_CREAT != 0,
+        truncate,
+        exclusive: flags & libc::O_EXCL != 0,
+        nameless: !names_only && flags & libc::O_TMPFILE == libc::O_TMPFILE,
+    }
+}
+
+/// Whether open(2) with these flags follows a link at the end.
+fn open_follows(flags: i32) -> Last {
+    let new = flags & (libc::O_CREAT | libc::O_EXCL) == libc::O_CREAT | libc::O_EXCL;
+    if new || flags & libc::O_NOFOLLOW != 0 { Last::Keep } else { Last::Follow }
+}
+
+/// What the call `number` of the native machine asks for; `None` for one that changes nothing.
+///
+/// # Errors
+/// When the memory that it points to cannot be read.
+pub fn read(number: i64, arguments: [u64; 6], memory: Memory) -> Result<Option<Wish>, Unreadable> {
+    use Last::{Follow, Keep};
+    let call = Call { arguments, memory };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(wish) = old(number, &call)? {
+        return Ok(Some(wish));
+    }
+    let open =
+        |name: Name, flags: i32| Wish::Open(Name { last: open_follows(flags), ..name }, opening(flags));
+    let removal = |directory| if directory { Removal::Directory } else { Removal::File };
+    let wish = match number {
+        libc::SYS_openat => open(call.at(0, 1, Follow)?, call.int(2)),
+        libc::SYS_openat2 => {
+            let flags = memory.number(call.argument(2))?;
+            open(call.at(0, 1, Follow)?, u32::try_from(flags & 0xFFFF_FFFF).unwrap_or_default().cast_signed())
+        }
+        libc::SYS_truncate => Wish::Truncate(call.here(0, Follow)?),
+        libc::SYS_mkdirat | libc::SYS_mknodat => Wish::Make(call.at(0, 1, Keep)?),
+        libc::SYS_symlinkat => Wish::Make(call.at(1, 2, Keep)?),
+        libc::SYS_unlinkat => Wish::Remove(call.at(0, 1, Keep)?, removal(call.flag(2, libc::AT_REMOVEDIR))),
+        libc::SYS_renameat => Wish::Rename(call.at(0, 1, Keep)?, call.at(2, 3, Keep)?, Renaming::Replace),
+        libc::SYS_renameat2 => {
+            let flags = u32::try_from(call.argument(4) & 0xFFFF_FFFF).unwrap_or_default();
+            let how = match flags {
+                _ if flags & libc::RENAME_EXCHANGE != 0 => Renaming::Exchange,
+                _ if flags & libc::RENAME_NOREPLACE != 0 => Renaming::New,
+                _ => Renaming::Replace,
+            };
+            Wish::Rename(call.at(0, 1, Keep)?, call.at(2, 3, Keep)?, how)
+        }
+        libc::SYS_linkat => {
+            let last = if call.flag(4, libc::AT_SYMLINK_FOLLOW) { Follow } else { Keep };
+            Wish::Link(call.at(0, 1, last)?, call.at(2, 3, Keep)?)
+        }
+        libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+            Wish::Metadata(call.descriptor(0))
+        }
+        libc::SYS_fchmodat => Wish::Metadata(call.at(0, 1, Follow)?),
+        FCHMODAT2 | libc::SYS_utimensat => {
+            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(3, libc::AT_SYMLINK_NOFOLLOW))?)
+        }
+        libc::SYS_fchownat => Wish::Metadata(call.at(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?),
+        SETXATTRAT | REMOVEXATTRAT => {
+            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(2, libc::AT_SYMLINK_NOFOLLOW))?)
+        }
+        FILE_SETATTR => {
+            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?)
+        }
+        libc::SYS_setxattr | libc::SYS_removexattr => Wish::Metadata(call.here(0, Follow)?),
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => Wish::Metadata(call.here(0, Keep)?),
+        libc::SYS_socket => Wish::Socket(call.int(0)),
+        libc::SYS_connect => Wish::Connect(call.address(1, 2)?),
+        libc::SYS_sendto if call.argument(4) != 0 => Wish::Connect(call.address(4, 5)?),
+        libc::SYS_bind => Wish::Bind(call.address(1, 2)?),
+        libc::SYS_execve => Wish::Execute(call.here(0, Follow)?),
+        libc::SYS_execveat => Wish::Execute(call.at(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?),
+        _ => return Ok(None),
+    };
+    Ok(Some(wish))
+}
+
+/// Calls that are younger than the C library's list.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const FILE_SETATTR: i64 = 469;
+
+/// The calls that only older machines have.
+#[cfg(target_arch = "x86_64")]
+fn old(number: i64, call: &Call) -> Result<Option<Wish>, Unreadable> {
+    use Last::{Follow, Keep};
+    let wish = match number {
+        libc::SYS_open => {
+            let flags = call.int(1);
+            Wish::Open(call.here(0, open_follows(flags))?, opening(flags))
+        }
+        libc::SYS_creat => {
+            let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+            Wish::Open(call.here(0, Follow)?, opening(flags))
+        }
+        libc::SYS_mkdir | libc::SYS_mknod => Wish::Make(call.here(0, Keep)?),
+        libc::SYS_symlink => Wish::Make(call.here(1, Keep)?),
+        libc::SYS_rmdir => Wish::Remove(call.here(0, Keep)?, Removal::Directory),
+        libc::SYS_unlink => Wish::Remove(call.here(0, Keep)?, Removal::File),
+        libc::SYS_rename => Wish::Rename(call.here(0, Keep)?, call.here(1, Keep)?, Renaming::Replace),
+        libc::SYS_link => Wish::Link(call.here(0, Keep)?, call.here(1, Keep)?),
+        libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => {
+            Wish::Metadata(call.here(0, Follow)?)
+        }
+        libc::SYS_lchown => Wish::Metadata(call.here(0, Keep)?),
+        libc::SYS_futimesat => Wish::Metadata(call.at_or_descriptor(0, 1, Follow)?),
+        _ => return Ok(None),
+    };
+    Ok(Some(wish))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Memory {
+        Memory(i32::try_from(std::process::id()).unwrap())
+    }
+
+    fn address<T: ?Sized>(of: &T) -> u64 {
+        u64::try_from(std::ptr::from_ref(of).addr()).unwrap()
+    }
+
+    #[test]
+    fn strings_end_where_they_end() {
+        let long = [vec![b'a'; 3000], vec![0; 1]].concat();
+        assert_eq!(own().string(address(long.as_slice())).unwrap().len(), 3000);
+        assert_eq!(own().string(address(c"".to_bytes_with_nul())), Ok(Vec::new()));
+        let endless = vec![b'a'; 3 * LONGEST];
+        assert_eq!(own().string(address(endless.as_slice())), Err(Unreadable::Long));
+        assert_eq!(own().string(8), Err(Unreadable::Nothing));
+        assert_eq!(own().bytes(u64::MAX, 1), Err(Unreadable::Nothing));
+    }
+
+    #[test]
+    fn opens_by_their_flags() {
+        let name = c"x";
+        let at = address(name.to_bytes_with_nul());
+        let here = i64::from(libc::AT_FDCWD).cast_unsigned();
+        let open = |flags: i32| {
+            let flags = u64::from(flags.cast_unsigned());
+            match read(libc::SYS_openat, [here, at, flags, 0, 0, 0], own()) {
+                Ok(Some(Wish::Open(name, opening))) => (name, opening),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (name, plain) = open(libc::O_RDONLY);
+        assert_eq!(name, Name { fd: libc::AT_FDCWD, text: b"x".to_vec(), last: Last::Follow });
+        assert!(plain.read && !plain.write && !plain.create);
+        let (name, new) = open(libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
+        assert!(name.last == Last::Keep && new.create && new.write && !new.read && new.exclusive);
+        assert!(open(libc::O_RDONLY | libc::O_TRUNC).1.write);
+        assert!(open(libc::O_RDWR | libc::O_TMPFILE).1.nameless && !open(libc::O_DIRECTORY).1.nameless);
+        let (name, path) = open(libc::O_PATH | libc::O_NOFOLLOW | libc::O_RDWR);
+        assert!(name.last == Last::Keep && !path.read && !path.write);
+    }
+
+    #[test]
+    fn addresses_of_each_family() {
+        let inet = [2, 0, 0x1F, 0x90, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(read_address(&inet), Address::Ip("127.0.0.1:8080".parse().unwrap()));
+        let mut inet6 = vec![10, 0, 0, 80, 0, 0, 0, 0];
+        inet6.extend([0; 15]);
+        inet6.extend([1, 0, 0, 0, 0]);
+        assert_eq!(read_address(&inet6), Address::Ip("[::1]:80".parse().unwrap()));
+        assert_eq!(read_address(b"\x01\0/run/x\0rest"), Address::Path(b"/run/x".to_vec()));
+        assert_eq!(read_address(b"\x01\0\0name"), Address::Abstract(b"name".to_vec()));
+        for short in [b"".as_slice(), b"\x02", b"\x02\0\0\x50", b"\x01\0", b"\x10\0\0\0"] {
+            assert_eq!(read_address(short), Address::Other, "{short:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_watched_is_nothing() {
+        assert_eq!(read(libc::SYS_read, [0; 6], own()), Ok(None));
+        assert_eq!(read(libc::SYS_sendto, [3, 8, 1, 0, 0, 0], own()), Ok(None));
+        assert_eq!(read(libc::SYS_mkdirat, [0, 8, 0, 0, 0, 0], own()), Err(Unreadable::Nothing));
+    }
+}
