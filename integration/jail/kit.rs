@@ -10,9 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use swbox::diagnostic::Diagnostic;
-use swbox::jail::{Capture, Exit, Host, Level, Outcome, end_by_interrupt, launch, plan, probe, protection};
+use swbox::jail::{
+    Capture, Exit, Host, Level, Outcome, end_by_interrupt, launch, launch_observed, plan, probe, protection,
+};
 use swbox::policy::{NetworkRight, Rights, WorkspaceRight};
 use swbox::profile::{Bind, Limits, Protection, Requirement, SandboxSpec};
+use swbox::supervisor::notify::{Settings, Watcher};
+use swbox::supervisor::{self, Observed, Seen, Sink};
 
 /// The first word with which this program launches one command and ends with its code.
 pub(crate) const RUN: &str = "run";
@@ -255,10 +259,30 @@ impl Jail {
     /// Launches a program.
     pub(crate) fn launch(&self, argv: &[&str]) -> Result<Done, Diagnostic> {
         let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
-        let outcome = launch(&plan(&self.spec, &self.host, &argv)?, Capture::Keep(self.keep))?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (out, err) = outcome.output.clone().unwrap();
-        Ok(Done { out: text(&out.head) + &text(&out.tail), err: text(&err.head) + &text(&err.tail), outcome })
+        Ok(Done::of(launch(&plan(&self.spec, &self.host, &argv)?, Capture::Keep(self.keep))?))
+    }
+
+    /// Launches a program that is watched; `judge` says of each thing that is seen what becomes of it.
+    pub(crate) fn watch(
+        &self,
+        settings: Settings,
+        argv: &[&str],
+        judge: fn(&Observed) -> supervisor::Verdict,
+    ) -> Result<(Done, Seen), Diagnostic> {
+        let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
+        let plan = plan(&self.spec, &self.host, &argv)?;
+        let mut judge = Judge(judge);
+        let mut watcher = Watcher::new(settings, &mut judge);
+        let outcome = launch_observed(&plan, Capture::Keep(self.keep), Some(&mut watcher))?;
+        Ok((Done::of(outcome), watcher.into_seen()))
+    }
+
+    /// Launches a shell script that is watched; a set-up error fails the case.
+    pub(crate) fn watch_sh(&self, script: &str) -> (Done, Seen) {
+        match self.watch(Settings::default(), &["sh", "-c", script], |_| supervisor::Verdict::Go) {
+            Ok(done) => done,
+            Err(problem) => panic!("{problem}"),
+        }
     }
 
     /// Launches a shell script; a set-up error fails the case.
@@ -280,7 +304,22 @@ pub(crate) struct Done {
     pub(crate) err: String,
 }
 
+/// A sink that only judges.
+struct Judge(fn(&Observed) -> supervisor::Verdict);
+
+impl Sink for Judge {
+    fn observed(&mut self, _: i32, what: &Observed) -> supervisor::Verdict {
+        (self.0)(what)
+    }
+}
+
 impl Done {
+    fn of(outcome: Outcome) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = outcome.output.clone().unwrap();
+        Self { out: text(&out.head) + &text(&out.tail), err: text(&err.head) + &text(&err.tail), outcome }
+    }
+
     /// Whether it ended with 0.
     pub(crate) fn ok(&self) -> bool {
         self.outcome.exit == Exit::Code(0)

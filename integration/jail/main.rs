@@ -1,5 +1,5 @@
 //! The jail on this kernel: each protection with its twin, the levels, git directories, the throw-away layer, limits,
-//! signals, the terminal, and what is left behind.
+//! signals, the terminal, what is left behind, and what a supervisor sees.
 //!
 //! `cargo test --test jail [-- FILTER]`, and with `-- --ignored` those that take minutes. A program of its own with one thread, since jails are launched from such only.
 //! Run as root it runs everything a second time as an ordinary user. A case that this host cannot run says SKIP, and
@@ -25,6 +25,7 @@ mod limits;
 mod outputs;
 mod planted;
 mod signals;
+mod supervised;
 mod terminal;
 mod view;
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         signals::CASES,
         terminal::CASES,
         leftovers::CASES,
+        supervised::CASES,
         levels::CASES,
     ]
     .concat();

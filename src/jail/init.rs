@@ -15,7 +15,9 @@ use super::git::Layout;
 use super::plan::{JailPlan, LandlockPlan};
 use super::report::{At, Message, SetupError, Stage, now};
 use super::{egress, landlock, limits, mount, namespace, orphans, outlet};
-use crate::sys::process::{Command, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing};
+use crate::sys::process::{
+    Command, close_but, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing,
+};
 use crate::sys::signal::{self, Set};
 
 /// The signal with which the launcher hands over others: its value is the signal, plus [`BROADCAST`].
@@ -33,6 +35,16 @@ pub(super) const CONTINUE: i32 = 0x1000_0000;
 /// nobody sends to process groups.
 const LAUNCHER_GONE: Signal = Signal::POWER;
 
+/// What is laid out for a command that is watched.
+pub(super) struct Watched {
+    /// The program that hands calls over.
+    pub(super) program: Vec<libc::sock_filter>,
+    /// Whether the command must not run unwatched.
+    pub(super) required: bool,
+    /// Where the listener goes.
+    pub(super) outlet: UnixStream,
+}
+
 /// Everything the first process inside needs, laid out by the launcher before the clone.
 pub(super) struct Inside<'a> {
     /// The steps.
@@ -45,6 +57,8 @@ pub(super) struct Inside<'a> {
     pub(super) command: &'a Command,
     /// The seccomp program.
     pub(super) filter: &'a [libc::sock_filter],
+    /// The one in its place when somebody watches.
+    pub(super) watched: Option<Watched>,
     /// Where to report.
     pub(super) pipe: OwnedFd,
     /// The command's signal mask.
@@ -136,18 +150,24 @@ fn launcher_gone(inside: &Inside<'_>) -> io::Result<bool> {
 
 /// Starts the command; gives its process id and the time of its exec, or what to report.
 fn start(inside: &Inside<'_>) -> Result<(i32, u64), Message> {
-    let mut failure = None;
+    let (mut failure, mut unwatched) = (None, None);
     let spawned = spawn_sharing(&mut || {
         failure = Some(match confine(inside) {
             Err(error) => Message::Failed(error),
-            Ok(()) => match inside.command.execute() {
-                Err(errno) => Message::NotExecuted { errno },
-                Ok(never) => match never {},
-            },
+            Ok(refused) => {
+                unwatched = refused;
+                match inside.command.execute() {
+                    Err(errno) => Message::NotExecuted { errno },
+                    Ok(never) => match never {},
+                }
+            }
         });
         125
     });
     let started = now();
+    if let Some(errno) = unwatched {
+        Message::Unwatched(errno).send(inside.pipe.as_fd());
+    }
     match (spawned, failure) {
         (Err(error), _) => {
             Err(Message::Failed(SetupError::new(Stage::Fork, &error, "the command's process")))
@@ -157,8 +177,9 @@ fn start(inside: &Inside<'_>) -> Result<(i32, u64), Message> {
     }
 }
 
-/// The last steps, in the command's own process: streams, limits, signals, descriptors, seccomp.
-fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
+/// The last steps, in the command's own process: streams, limits, signals, descriptors, seccomp. Gives the errno with which
+/// a listener was refused, where the command may run without one.
+fn confine(inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
     if let Some((out, err)) = &inside.output {
         rustix::stdio::dup2_stdout(out).at(Stage::Descriptors, &"stdout")?;
         rustix::stdio::dup2_stderr(err).at(Stage::Descriptors, &"stderr")?;
@@ -168,8 +189,24 @@ fn confine(inside: &Inside<'_>) -> Result<(), SetupError> {
         signal::set_default(signal);
     }
     inside.mask.apply().at(Stage::Limits, &"signal mask")?;
-    close_from(3).at(Stage::Descriptors, &"inherited descriptors")?;
-    crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")
+    let Some(watched) = &inside.watched else {
+        close_from(3).at(Stage::Descriptors, &"inherited descriptors")?;
+        crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
+        return Ok(None);
+    };
+    // The way out for the listener stays until the exec, which closes both.
+    close_but(3, &watched.outlet).at(Stage::Descriptors, &"inherited descriptors")?;
+    match crate::sys::seccomp::install_listening(&watched.program) {
+        Ok(listener) => {
+            outlet::send(&watched.outlet, &listener).at(Stage::Seccomp, &"the listener")?;
+            Ok(None)
+        }
+        Err(error) if watched.required => Err(error).at(Stage::Seccomp, &"seccomp listener"),
+        Err(error) => {
+            crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
+            Ok(Some(error.raw_os_error().unwrap_or(libc::EIO)))
+        }
+    }
 }
 
 /// Reaps everything, forwards signals, and ends with the command's first process.

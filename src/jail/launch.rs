@@ -17,9 +17,10 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use super::egress;
 use super::farewell;
 use super::git::{self, Findings, Layout};
-use super::init::{self, Inside};
+use super::init::{self, Inside, Watched};
 use super::limits;
 use super::namespace;
+use super::observer::{Observing, Scene, protected};
 use super::orphans;
 use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
 use super::outlet;
@@ -50,18 +51,37 @@ enum Failure {
 
 /// Runs the command of `plan` and waits until nothing of it is left.
 pub fn launch(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> {
-    descend(plan, attempt(plan, capture), capture)
+    launch_observed(plan, capture, None)
 }
 
-/// As [`launch`], with a plan that has no lesser ones; `whole` is the same plan with them, where they are needed.
+/// As [`launch`], with somebody who watches.
+pub fn launch_observed(
+    plan: &JailPlan,
+    capture: Capture,
+    mut observing: Observing<'_>,
+) -> Result<Outcome, Diagnostic> {
+    let first = attempt(plan, capture, again(&mut observing));
+    descend(plan, first, capture, observing)
+}
+
+/// As [`launch_observed`], with a plan that has no lesser ones; `whole` is the same plan with them, where they are needed.
 pub fn launch_best(
     plan: &JailPlan,
     whole: impl FnOnce() -> Result<JailPlan, Diagnostic>,
     capture: Capture,
+    mut observing: Observing<'_>,
 ) -> Result<Outcome, Diagnostic> {
-    match attempt(plan, capture) {
-        Err(refused @ Failure::Refused(_)) => descend(&whole()?, Err(refused), capture),
-        other => descend(plan, other, capture),
+    match attempt(plan, capture, again(&mut observing)) {
+        Err(refused @ Failure::Refused(_)) => descend(&whole()?, Err(refused), capture, observing),
+        other => descend(plan, other, capture, observing),
+    }
+}
+
+/// The observer, lent for one try.
+fn again<'a>(observing: &'a mut Observing<'_>) -> Observing<'a> {
+    match observing {
+        Some(observer) => Some(&mut **observer),
+        None => None,
     }
 }
 
@@ -70,6 +90,7 @@ fn descend(
     plan: &JailPlan,
     first: Result<Outcome, Failure>,
     capture: Capture,
+    mut observing: Observing<'_>,
 ) -> Result<Outcome, Diagnostic> {
     let mut given_up = Vec::new();
     let (mut current, mut tried) = (plan, first);
@@ -88,14 +109,14 @@ fn descend(
                 };
                 given_up.push(format!("level: {}", problem.message));
                 current = lesser;
-                tried = attempt(current, capture);
+                tried = attempt(current, capture, again(&mut observing));
             }
         }
     }
 }
 
 /// One try of one plan.
-fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
+fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> Result<Outcome, Failure> {
     if !single_threaded() {
         return Err(Failure::Fatal(Diagnostic::new(
             "not_single_threaded",
@@ -115,6 +136,14 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
         None => command(plan, &plan.env),
     }?;
     let filter = seccomp::compile(plan.filter, Arch::NATIVE);
+    let (watch_inlet, watched) = match &observing {
+        Some(observer) => UnixStream::pair().map(|(inlet, outlet)| {
+            let program = seccomp::compile_watched(plan.filter, observer.watching(), Arch::NATIVE);
+            (Some(inlet), Some(Watched { program, required: observer.required(), outlet }))
+        }),
+        None => Ok((None, None)),
+    }
+    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
     let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
     let (inside, outside) = match plan.egress {
         Some(_) => UnixStream::pair().map(|(inside, outside)| (Some(inside), Some(outside))),
@@ -139,6 +168,9 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let target = target.transpose().map_err(|error| fatal(Stage::Workspace, "outputs")(error.into()))?;
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
+    if let Some(observer) = &mut observing {
+        observer.prepare(Scene { plan, domain: &domain, protected: &protected(&layout) });
+    }
     if !plan.namespaces.pid {
         orphans::adopt().map_err(fatal(Stage::Parent, "child subreaper"))?;
     }
@@ -149,13 +181,14 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let forked = fork_into(namespace::clone_flags(plan.namespaces));
     if matches!(forked, Ok(Forked::Child)) {
         drop(reader);
-        drop((streams, inside, inlet));
+        drop((streams, inside, inlet, watch_inlet));
         init::run(&Inside {
             plan,
             layout: &layout,
             domain: &domain,
             command: &command,
             filter: &filter,
+            watched,
             pipe,
             mask,
             ids,
@@ -164,7 +197,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
             outlet,
         });
     }
-    drop((pipe, output, outside, outlet));
+    drop((pipe, output, outside, outlet, watched));
     leave_workspace(before);
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
@@ -174,6 +207,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     drop(inside);
     let result = match forked {
         Ok(Forked::Parent(child)) => Watch::new(child, reader, streams, plan.limits.timeout)
+            .map(|watch| watch.attended(again(&mut observing), watch_inlet))
             .and_then(Watch::run)
             .map_err(fatal(Stage::Parent, "watching over the command")),
         Ok(Forked::Child) => init_returned(),
@@ -187,6 +221,12 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     let _ = mask.apply();
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let ended = result?;
+    if let Some(observer) = &mut observing {
+        observer.end();
+    }
+    let unwatched = ended.unwatched.map(|errno| {
+        format!("unobserved: the command was not watched: {}", io::Error::from_raw_os_error(errno))
+    });
     let findings = git::check(plan, &layout);
     let left = inlet.as_ref().map(outlet::take).transpose();
     let left = left.map_err(fatal(Stage::Descriptors, "what the command left"))?.flatten();
@@ -204,6 +244,7 @@ fn attempt(plan: &JailPlan, capture: Capture) -> Result<Outcome, Failure> {
     }
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
     outcome.degraded.extend(powerless);
+    outcome.degraded.extend(unwatched);
     outcome.degraded.extend(layout.unkept());
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
@@ -301,11 +342,13 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
             outcome.duration = Duration::from_nanos(end.saturating_sub(started));
             outcome.setup = Duration::from_nanos(started.saturating_sub(begun));
         }
-        Some(Message::Stopped(_) | Message::Degraded(..)) | None if ended.timed_out => {
+        Some(Message::Stopped(_) | Message::Degraded(..) | Message::Unwatched(_)) | None
+            if ended.timed_out =>
+        {
             outcome.exit = Exit::Timeout;
             outcome.limit = Some(LimitHit::Timeout);
         }
-        Some(Message::Stopped(_) | Message::Degraded(..)) | None => {
+        Some(Message::Stopped(_) | Message::Degraded(..) | Message::Unwatched(_)) | None => {
             return Err(Failure::Fatal(Diagnostic::new(
                 "init_died",
                 format!("the jail's first process ended without a report (wait status {:#x})", ended.status),

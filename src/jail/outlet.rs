@@ -14,7 +14,7 @@ use rustix::net::{
 };
 
 /// Sends a copy of `descriptor`.
-pub(super) fn send(socket: &UnixStream, descriptor: impl AsFd) -> io::Result<()> {
+pub(super) fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let descriptors = [descriptor.as_fd()];

@@ -199,6 +199,8 @@ pub(super) enum Message {
     Stopped(i32),
     /// A protection could not be had in full, and why.
     Degraded(Protection, String),
+    /// The command runs, and nobody watches it, because the listener was refused with this errno.
+    Unwatched(i32),
     /// The command's first process ended.
     Exited {
         /// Its wait status.
@@ -235,6 +237,10 @@ impl Message {
             Self::Degraded(protection, text) => {
                 bytes.extend([3, *protection as u8]);
                 bytes.extend(text.bytes());
+            }
+            Self::Unwatched(errno) => {
+                bytes.push(5);
+                bytes.extend(errno.to_le_bytes());
             }
             Self::Exited { status, started, ended, full } => {
                 bytes.extend([4, u8::from(*full)]);
@@ -274,6 +280,7 @@ impl Message {
                     full: *full != 0,
                 }
             }
+            5 => Self::Unwatched(number(rest)?),
             _ => return None,
         })
     }
@@ -318,6 +325,7 @@ mod tests {
             Message::Failed(SetupError { stage: Stage::Descriptors, errno: 22, detail: "x".into() }),
             Message::NotExecuted { errno: 2 },
             Message::Stopped(20),
+            Message::Unwatched(16),
             Message::Degraded(Protection::Secrets, "no-throwaway: why".into()),
             Message::Exited { status: 256, started: 1, ended: u64::MAX, full: true },
         ];

@@ -5,12 +5,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitOptions};
 
 use super::init::{BROADCAST, CONTINUE, FORWARD};
+use super::observer::{Attending, Observing};
 use super::outcome::Captured;
 use super::output::Stream;
 use super::report::{Message, now};
@@ -33,6 +35,8 @@ pub(super) struct Ended {
     pub(super) last: Option<Message>,
     /// What it had to give up.
     pub(super) degraded: Vec<(Protection, String)>,
+    /// Why nobody watched although somebody was to: an errno.
+    pub(super) unwatched: Option<i32>,
     /// Its own wait status.
     pub(super) status: i32,
     /// The wall clock ran out.
@@ -44,7 +48,7 @@ pub(super) struct Ended {
 }
 
 /// The state of watching.
-pub(super) struct Watch {
+pub(super) struct Watch<'a> {
     child: i32,
     reports: Option<OwnedFd>,
     signals: OwnedFd,
@@ -55,9 +59,11 @@ pub(super) struct Watch {
     interrupted: bool,
     last: Option<Message>,
     degraded: Vec<(Protection, String)>,
+    unwatched: Option<i32>,
+    attending: Option<Attending<'a>>,
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// Watches over `child`, whose reports come through `reports`. All signals must be blocked.
     pub(super) fn new(
         child: i32,
@@ -76,15 +82,28 @@ impl Watch {
             interrupted: false,
             last: None,
             degraded: Vec::new(),
+            unwatched: None,
+            attending: None,
         })
+    }
+
+    /// With somebody who watches the command's calls; the listener comes out of `inlet`.
+    pub(super) fn attended(mut self, observing: Observing<'a>, inlet: Option<UnixStream>) -> Self {
+        self.attending = observing.map(|observer| Attending { observer, inlet });
+        self
     }
 
     /// Until the child is gone.
     pub(super) fn run(mut self) -> io::Result<Ended> {
         let mut buffer = if self.streams.is_some() { vec![0; 64 * 1024] } else { Vec::new() };
         while self.reports.is_some() {
-            self.step(&mut buffer)?;
+            if let Err(error) = self.step(&mut buffer) {
+                // Nobody answers the command any more: it must not wait, and it must not go on.
+                let _ = signal::send(self.child, libc::SIGKILL);
+                return Err(error);
+            }
         }
+        self.attending = None;
         // The pipe closes when the first process ends; the kernel has then killed all others inside.
         let child = Pid::from_raw(self.child);
         let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(child, WaitOptions::empty()))?;
@@ -95,6 +114,7 @@ impl Watch {
         Ok(Ended {
             last: self.last,
             degraded: self.degraded,
+            unwatched: self.unwatched,
             status: status.map_or(0, |(_, status)| status.as_raw()),
             timed_out: self.timed_out,
             interrupted: self.interrupted,
@@ -108,7 +128,17 @@ impl Watch {
 
     /// Waits for the next event and handles all that are there.
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        let [signalled, reported, out, err] = self.poll()?;
+        let [signalled, reported, out, err, called] = self.poll()?;
+        if called.contains(PollFlags::IN) {
+            if let Some(attending) = &mut self.attending {
+                attending.ready()?;
+            }
+        } else if !called.is_empty() {
+            // The last process that the filter held is gone.
+            self.attending = None;
+        }
+        let [signalled, reported, out, err] =
+            [signalled, reported, out, err].map(|events| !events.is_empty());
         if signalled {
             self.forward_but(0)?;
         }
@@ -129,11 +159,12 @@ impl Watch {
         Ok(())
     }
 
-    /// Waits; says which of signals, reports, stdout, stderr can be read.
-    fn poll(&self) -> io::Result<[bool; 4]> {
+    /// Waits; says what there is of signals, reports, stdout, stderr, watched calls.
+    fn poll(&self) -> io::Result<[PollFlags; 5]> {
         let out = self.streams.as_ref().and_then(|(out, _)| out.pipe());
         let err = self.streams.as_ref().and_then(|(_, err)| err.pipe());
-        let sources = [Some(self.signals.as_fd()), self.reports.as_ref().map(AsFd::as_fd), out, err];
+        let calls = self.attending.as_ref().and_then(Attending::source);
+        let sources = [Some(self.signals.as_fd()), self.reports.as_ref().map(AsFd::as_fd), out, err, calls];
         let mut polled: Vec<_> =
             sources.iter().flatten().map(|source| PollFd::from_borrowed_fd(*source, PollFlags::IN)).collect();
         let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
@@ -141,8 +172,8 @@ impl Watch {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut events = polled.iter().map(|source| !source.revents().is_empty());
-        Ok(sources.map(|source| source.is_some() && events.next().unwrap_or(false)))
+        let mut events = polled.iter().map(PollFd::revents);
+        Ok(sources.map(|source| source.and_then(|_| events.next()).unwrap_or(PollFlags::empty())))
     }
 
     /// The wall clock ran out: ask, then kill.
@@ -180,6 +211,7 @@ impl Watch {
         let Some(reports) = &self.reports else { return Ok(()) };
         match Message::receive(reports.as_fd())? {
             None => self.reports = None,
+            Some(Message::Unwatched(errno)) => self.unwatched = Some(errno),
             Some(Message::Degraded(protection, reason)) => self.degraded.push((protection, reason)),
             Some(Message::Stopped(signal)) => self.stop_with(signal)?,
             Some(message) => self.last = Some(message),

@@ -61,7 +61,7 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     } else {
         let executes = runs_the_unseen(&report.judgement.classification);
         let whole = || self::plan(&setting, &rights, executes, &run.command, run.timeout, jail::plan);
-        report.outcome = Some(jail::launch_best(&plan, whole, capture(run, &plan))?);
+        report.outcome = Some(jail::launch_best(&plan, whole, capture(run, &plan), None)?);
     }
     report.rights = Some(rights);
     Ok(report)

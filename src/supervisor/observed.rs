@@ -84,7 +84,7 @@ pub struct Denial {
 }
 
 /// A program that was started, with the arguments that it got.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The file that runs (of a script its interpreter), as `/proc/PID/exe` has it.
     pub file: PathBuf,

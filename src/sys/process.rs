@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Which side of a [`fork_into`] this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +109,44 @@ pub fn exit_now(code: i32) -> ! {
 pub fn close_from(first: RawFd) -> io::Result<()> {
     // SAFETY: plain numbers. The caller executes or exits next and uses no descriptor from `first` up.
     let answer = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// As [`close_from`], but for `kept`.
+pub fn close_but(first: RawFd, kept: &impl AsRawFd) -> io::Result<()> {
+    let kept = kept.as_raw_fd();
+    if kept < first {
+        return close_from(first);
+    }
+    if kept > first {
+        // SAFETY: plain numbers, as for `close_from`.
+        let answer = unsafe { libc::syscall(libc::SYS_close_range, first, kept - 1, 0) };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    close_from(kept + 1)
+}
+
+/// Holds the process `pid`: its number may be given to another one, this descriptor stays its own. A thread's number is
+/// held where the kernel can (Linux 6.9).
+pub fn open_process(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain numbers.
+    let answer = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let raw = RawFd::try_from(answer).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    if raw < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Kills the process that is held.
+pub fn kill_held(process: &OwnedFd) -> io::Result<()> {
+    let nothing = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a null pointer asks for what kill(2) sends.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), libc::SIGKILL, nothing, 0) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

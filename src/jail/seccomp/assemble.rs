@@ -14,7 +14,7 @@ const JUMP: u16 = 0x05; // BPF_JMP | BPF_JA
 const JUMP_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 const JUMP_GREATER_EQUAL: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 const JUMP_SET: u16 = 0x45; // BPF_JMP | BPF_JSET | BPF_K
-const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+pub(super) const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 
 /// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
@@ -27,11 +27,33 @@ const REACH: usize = 250;
 /// The position of an instruction, counted from the end of the program.
 type Label = usize;
 
+/// The rows of one call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rows {
+    /// What of it is closed.
+    pub(super) closed: Option<&'static Entry>,
+    /// What of the rest is watched.
+    pub(super) watched: Option<&'static Entry>,
+    /// Whether the watcher is told of what is closed, and gives the answer.
+    pub(super) told: bool,
+}
+
+impl Rows {
+    /// The one answer that the call gets whatever its arguments are.
+    fn plain(self) -> Option<Answer> {
+        match (self.closed, self.watched) {
+            (Some(closed), None) if closed.cases.is_empty() && !self.told => Some(closed.otherwise),
+            (None, Some(watched)) if watched.cases.is_empty() => Some(watched.otherwise),
+            _ => None,
+        }
+    }
+}
+
 /// What is found at one stretch of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leaf {
     Answer(Answer),
-    Row(&'static Entry),
+    Rows(Rows),
 }
 
 #[derive(Default)]
@@ -102,19 +124,36 @@ impl Assembler {
         self.push(LOAD, low, 0, 0)
     }
 
-    fn case(&mut self, case: &Case, next: Label) -> Label {
-        let answer = self.answer(case.answer);
+    fn case(&mut self, case: &Case, answer: Label, next: Label) -> Label {
         case.all.iter().rev().fold(answer, |yes, condition| self.condition(*condition, yes, next))
     }
 
     fn leaf(&mut self, leaf: Leaf) -> Label {
         match leaf {
             Leaf::Answer(answer) => self.answer(answer),
-            Leaf::Row(entry) => {
-                let otherwise = self.answer(entry.otherwise);
-                entry.cases.iter().rev().fold(otherwise, |next, case| self.case(case, next))
+            Leaf::Rows(rows) => {
+                let open = match rows.watched {
+                    Some(watched) => self.row(watched, |this, answer| this.answer(answer)),
+                    None => self.answer(Answer::Allow),
+                };
+                let Some(closed) = rows.closed else { return open };
+                self.row(closed, |this, answer| match answer {
+                    Answer::Allow => open,
+                    answer if rows.told => this.answer(told(answer)),
+                    answer => this.answer(answer),
+                })
             }
         }
+    }
+
+    /// The cases of `entry` in order; `place` is where an answer leads.
+    fn row(&mut self, entry: &Entry, mut place: impl FnMut(&mut Self, Answer) -> Label) -> Label {
+        let mut next = place(self, entry.otherwise);
+        for case in entry.cases.iter().rev() {
+            let answer = place(self, case.answer);
+            next = self.case(case, answer, next);
+        }
+        next
     }
 
     /// The tree over `stretches`, each from its number to the next one's. Never empty.
@@ -129,12 +168,20 @@ impl Assembler {
     }
 }
 
+/// What the filter answers in place of a refusal that the watcher is told of.
+pub(super) const fn told(answer: Answer) -> Answer {
+    match answer {
+        Answer::Perm => Answer::Watch,
+        answer => answer,
+    }
+}
+
 /// The numbers as stretches of one leaf each, without the ones that repeat their neighbour.
-fn stretches(rows: &[(u32, &'static Entry)], arch: Arch) -> Vec<(u32, Leaf)> {
+fn stretches(rows: &[(u32, Rows)], arch: Arch) -> Vec<(u32, Leaf)> {
     let allow = Leaf::Answer(Answer::Allow);
     let mut list = vec![(0, allow)];
-    for (number, entry) in rows {
-        let leaf = if entry.cases.is_empty() { Leaf::Answer(entry.otherwise) } else { Leaf::Row(entry) };
+    for (number, rows) in rows {
+        let leaf = rows.plain().map_or(Leaf::Rows(*rows), Leaf::Answer);
         list.extend([(*number, leaf), (number + 1, allow)]);
     }
     list.push((arch.newest() + 1, Leaf::Answer(Answer::NoSys)));
@@ -147,7 +194,7 @@ fn stretches(rows: &[(u32, &'static Entry)], arch: Arch) -> Vec<(u32, Leaf)> {
 }
 
 /// The whole program for `rows`, which are sorted by number and have no number twice.
-pub(super) fn program(rows: &[(u32, &'static Entry)], arch: Arch) -> Vec<libc::sock_filter> {
+pub(super) fn program(rows: &[(u32, Rows)], arch: Arch) -> Vec<libc::sock_filter> {
     let mut assembler = Assembler::default();
     assembler.tree(&stretches(rows, arch));
     let numbers = assembler.push(LOAD, NUMBER, 0, 0);

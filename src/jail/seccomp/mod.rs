@@ -6,6 +6,10 @@
 //!
 //! Pure: a [`FilterSpec`] goes in, instructions come out; `sys::seccomp` installs them.
 
+use std::collections::BTreeMap;
+
+use assemble::{RETURN, Rows};
+
 mod assemble;
 #[cfg(test)]
 mod interpret;
@@ -15,6 +19,24 @@ mod table;
 mod tests;
 
 pub use rule::{Answer, Arch, Entry};
+
+/// How a filter hands a call over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handover {
+    /// To the reader of a listener.
+    Listener,
+    /// To the tracer, by a stop.
+    Tracer,
+}
+
+/// What of a command is watched, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watching {
+    /// Opens for reading too.
+    pub reads: bool,
+    /// The way.
+    pub how: Handover,
+}
 
 /// Which sockets the command may create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -68,10 +90,53 @@ pub fn markdown() -> String {
     text
 }
 
+/// The rows of a command that is watched, beside those that close something.
+pub fn watched(reads: bool, arch: Arch) -> impl Iterator<Item = &'static Entry> {
+    table::watched(reads).filter(move |entry| entry.number(arch).is_some())
+}
+
 /// The program that holds `spec` on `arch`.
 pub fn compile(spec: FilterSpec, arch: Arch) -> Vec<libc::sock_filter> {
-    let mut rows: Vec<_> =
-        closed(spec, arch).filter_map(|entry| Some((entry.number(arch)?, entry))).collect();
+    let mut rows: Vec<_> = closed(spec, arch)
+        .filter_map(|entry| {
+            Some((entry.number(arch)?, Rows { closed: Some(entry), watched: None, told: false }))
+        })
+        .collect();
     rows.sort_unstable_by_key(|(number, _)| *number);
     assemble::program(&rows, arch)
+}
+
+/// The program that holds `spec` on `arch` and hands calls to a watcher, all opens too when it asks for `reads`.
+///
+/// Danger: some refusals are the watcher's to give ([`refusal`]); its going away is one too, with ENOSYS.
+pub fn compile_watched(spec: FilterSpec, watching: Watching, arch: Arch) -> Vec<libc::sock_filter> {
+    let mut all = BTreeMap::new();
+    for entry in closed(spec, arch) {
+        if let Some(number) = entry.number(arch) {
+            all.insert(number, Rows { closed: Some(entry), watched: None, told: table::told(entry) });
+        }
+    }
+    for entry in watched(watching.reads, arch) {
+        if let Some(number) = entry.number(arch) {
+            let none = Rows { closed: None, watched: None, told: false };
+            all.entry(number).or_insert(none).watched = Some(entry);
+        }
+    }
+    let mut program = assemble::program(&all.into_iter().collect::<Vec<_>>(), arch);
+    if watching.how == Handover::Tracer {
+        for instruction in program.iter_mut().filter(|i| i.code == RETURN && i.k == Answer::Watch.ret()) {
+            instruction.k = libc::SECCOMP_RET_TRACE;
+        }
+    }
+    program
+}
+
+/// The errno that the table has for a call that a program of [`compile_watched`] handed over: then the watcher must give
+/// it. `None` where the kernel may go on.
+pub fn refusal(spec: FilterSpec, arch: Arch, call: u32, arguments: [u64; 6]) -> Option<i32> {
+    let entry = closed(spec, arch).find(|entry| entry.number(arch) == Some(call))?;
+    match entry.answer(arguments) {
+        Answer::Allow => None,
+        answer => Some(answer.errno().unwrap_or(libc::EPERM)),
+    }
 }

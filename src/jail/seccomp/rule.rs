@@ -57,6 +57,8 @@ pub enum Answer {
     Protocol,
     /// It fails with EOPNOTSUPP: a flag that is not there; programs fall back.
     Operation,
+    /// It is handed to whoever watches, who lets the kernel go on or refuses.
+    Watch,
     /// The process is killed.
     Kill,
 }
@@ -71,7 +73,20 @@ impl Answer {
             Self::Family => "EAFNOSUPPORT",
             Self::Protocol => "EPROTONOSUPPORT",
             Self::Operation => "EOPNOTSUPP",
+            Self::Watch => "watched",
             Self::Kill => "killed",
+        }
+    }
+
+    /// Its errno, where it has one.
+    pub const fn errno(self) -> Option<i32> {
+        match self {
+            Self::Perm => Some(libc::EPERM),
+            Self::NoSys => Some(libc::ENOSYS),
+            Self::Family => Some(libc::EAFNOSUPPORT),
+            Self::Protocol => Some(libc::EPROTONOSUPPORT),
+            Self::Operation => Some(libc::EOPNOTSUPP),
+            Self::Allow | Self::Watch | Self::Kill => None,
         }
     }
 
@@ -79,18 +94,14 @@ impl Answer {
     pub(super) const fn ret(self) -> u32 {
         match self {
             Self::Allow => libc::SECCOMP_RET_ALLOW,
-            Self::Perm => errno(libc::EPERM),
-            Self::NoSys => errno(libc::ENOSYS),
-            Self::Family => errno(libc::EAFNOSUPPORT),
-            Self::Protocol => errno(libc::EPROTONOSUPPORT),
-            Self::Operation => errno(libc::EOPNOTSUPP),
+            Self::Watch => libc::SECCOMP_RET_USER_NOTIF,
             Self::Kill => libc::SECCOMP_RET_KILL_PROCESS,
+            refused => match refused.errno() {
+                Some(number) => libc::SECCOMP_RET_ERRNO | number.cast_unsigned(),
+                None => libc::SECCOMP_RET_KILL_PROCESS,
+            },
         }
     }
-}
-
-const fn errno(number: i32) -> u32 {
-    libc::SECCOMP_RET_ERRNO | number.cast_unsigned()
 }
 
 /// Under which [`FilterSpec`] a row is in force. Rows of one call never overlap.
@@ -178,6 +189,20 @@ pub struct Condition {
     pub test: Test,
 }
 
+impl Condition {
+    /// Whether these registers fulfil it.
+    pub fn holds(&self, arguments: [u64; 6]) -> bool {
+        let Some(value) = arguments.get(usize::from(self.argument)) else { return false };
+        let low = u32::try_from(value & 0xFFFF_FFFF).unwrap_or_default();
+        match self.test {
+            Test::Is(wanted) => low == wanted,
+            Test::Any(mask) => low & mask != 0,
+            Test::Masked(mask, wanted) => low & mask == wanted,
+            Test::Set64 => *value != 0,
+        }
+    }
+}
+
 /// Conditions that must all hold, and the answer they give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
@@ -207,6 +232,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The answer for these registers.
+    pub fn answer(&self, arguments: [u64; 6]) -> Answer {
+        let hit = self.cases.iter().find(|case| case.all.iter().all(|each| each.holds(arguments)));
+        hit.map_or(self.otherwise, |case| case.answer)
+    }
+
     /// Its number on `arch`, where it has one.
     pub const fn number(&self, arch: Arch) -> Option<u32> {
         match arch {

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::interpret::{Call, run};
 use super::rule::{Answer, Arch, Condition, Entry, Test};
-use super::{FilterSpec, Sockets, closed, compile, table};
+use super::{
+    FilterSpec, Handover, Sockets, Watching, closed, compile, compile_watched, refusal, table, watched,
+};
 
 const ARCHS: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
 
@@ -126,6 +128,44 @@ fn the_program_equals_the_table_for_every_call_and_argument_class() {
                     check(&Call::native(arch, number, arguments));
                 }
             }
+        }
+    }
+}
+
+/// What is closed stays closed when somebody watches, or is his to refuse; nothing else is handed over but what is watched.
+#[test]
+fn the_watched_program_closes_what_the_plain_one_closes() {
+    for arch in ARCHS {
+        for (spec, reads) in specs().into_iter().step_by(11).flat_map(|spec| [(spec, false), (spec, true)]) {
+            let plain = compile(spec, arch);
+            let program = compile_watched(spec, Watching { reads, how: Handover::Listener }, arch);
+            let rows: Vec<_> = watched(reads, arch).collect();
+            let check = |call: &Call| {
+                let (before, now) = (run(&plain, call).0, run(&program, call).0);
+                let row = rows.iter().find(|row| row.number(arch) == Some(call.number));
+                let wanted = row.is_some_and(|row| judge(row, call.arguments) == Answer::Watch);
+                let refused = refusal(spec, arch, call.number, call.arguments);
+                if before == libc::SECCOMP_RET_ALLOW {
+                    let then = if wanted { Answer::Watch } else { Answer::Allow };
+                    assert_eq!((now, refused), (then.ret(), None), "{arch:?} {spec:?} {call:?}");
+                } else if now == Answer::Watch.ret() {
+                    assert_eq!(Some(before & 0xFFFF), refused.map(i32::cast_unsigned), "{spec:?} {call:?}");
+                } else {
+                    assert_eq!(now, before, "{arch:?} {spec:?} {call:?}");
+                }
+            };
+            for number in 0..=600 {
+                check(&Call::native(arch, number, [0; 6]));
+                check(&Call::native(arch, number, [u64::MAX; 6]));
+            }
+            for entry in closed(spec, arch).chain(watched(reads, arch)) {
+                for arguments in argument_classes(entry) {
+                    check(&Call::native(arch, entry.number(arch).unwrap(), arguments));
+                }
+            }
+            let steps =
+                run(&program, &Call::native(arch, if arch == Arch::X86_64 { 0 } else { 63 }, [0; 6])).1;
+            assert!(program.len() <= 560 && steps <= 14, "{} instructions, read {steps}", program.len());
         }
     }
 }
@@ -338,11 +378,14 @@ fn numbers_are_those_of_the_c_library() {
         SYS_prlimit64 SYS_open_by_handle_at SYS_name_to_handle_at SYS_mknodat SYS_openat SYS_fchmod SYS_fchmodat
         SYS_fchmodat2 SYS_ioctl SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr SYS_fsetxattr
         SYS_removexattr SYS_lremovexattr SYS_fremovexattr SYS_socket SYS_socketpair SYS_sendto SYS_sendmsg SYS_sendmmsg
+        SYS_openat2 SYS_truncate SYS_mkdirat SYS_unlinkat SYS_renameat2 SYS_linkat SYS_symlinkat SYS_connect SYS_bind
+        SYS_execve SYS_execveat SYS_set_tid_address
     );
     #[cfg(target_arch = "x86_64")]
     let old: &[(&str, i64)] = native_numbers!(
         SYS_iopl SYS_ioperm SYS_modify_ldt SYS_uselib SYS_sysfs SYS_ustat SYS__sysctl SYS_mknod SYS_open SYS_creat
-        SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+        SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat SYS_mkdir SYS_rmdir SYS_unlink SYS_rename
+        SYS_renameat SYS_link SYS_symlink SYS_arch_prctl
     );
     #[cfg(not(target_arch = "x86_64"))]
     let old: &[(&str, i64)] = &[];
@@ -353,7 +396,7 @@ fn numbers_are_those_of_the_c_library() {
         ("SYS_open_tree_attr", 467),
         ("SYS_file_setattr", 469),
     ];
-    for entry in table::entries() {
+    for entry in table::entries().chain(watched(true, Arch::NATIVE)) {
         let Some(number) = entry.number(Arch::NATIVE) else { continue };
         let symbol = format!("SYS_{}", entry.name);
         let found = known.iter().chain(old).chain(&newer).find(|(name, _)| *name == symbol);

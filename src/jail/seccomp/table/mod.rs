@@ -8,12 +8,23 @@ mod kernel;
 mod namespace;
 mod network;
 mod process;
+mod watch;
 
 use super::rule::{Answer, Case, Condition, Entry, Test, When};
 
 /// All rows.
 pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
     [namespace::ROWS, kernel::ROWS, process::ROWS, file::ROWS, network::ROWS].into_iter().flatten()
+}
+
+/// The rows of a watched command; they come after the others of the same call.
+pub(super) fn watched(reads: bool) -> impl Iterator<Item = &'static Entry> {
+    [if reads { watch::ALL_OPENS } else { watch::OPENS }, watch::ROWS].into_iter().flatten()
+}
+
+/// Whether the watcher is told of this row's refusals.
+pub(super) fn told(entry: &Entry) -> bool {
+    watch::TOLD.contains(&entry.name)
 }
 
 /// A machine that lacks the call.
