@@ -12,6 +12,7 @@ pub mod notify;
 pub mod observed;
 pub mod resolve;
 pub mod seen;
+pub mod touched;
 
 pub use observed::{Act, Cause, Denial, Observed, Program, Target, Touch};
 pub use seen::{Counted, Seen};

@@ -9,6 +9,9 @@ use super::observed::{Denial, Observed, Program, Touch};
 /// How many different things of a kind are kept.
 const KEPT: usize = 10_000;
 
+/// How many touched files are kept.
+const KEPT_FILES: usize = 100_000;
+
 /// One thing and how often it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted<T> {
@@ -50,7 +53,7 @@ impl Seen {
     pub fn note(&mut self, what: &Observed) -> bool {
         match what {
             Observed::Touch(touch) => {
-                let room = self.touched.len() < KEPT;
+                let room = self.touched.len() < KEPT_FILES;
                 if room {
                     self.touched.push(touch.clone());
                 } else {

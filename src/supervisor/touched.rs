@@ -1,0 +1,434 @@
+//! The files of the workspace that a command may have changed, and, when it has ended, which it did.
+//!
+//! A call that may change a file notes the file's name with what it was before. At the end each name is looked at again:
+//! what is the same was not touched, whatever was tried. So a prediction that the kernel did not follow costs nothing, and
+//! no tree is walked but one that is moved.
+//!
+//! Danger: names are the command's. They are looked up beneath the workspace without following any link.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::observed::{Act, Touch};
+
+/// How many names are kept of one command.
+const KEPT: usize = 100_000;
+
+/// What a look at a file costs no more for.
+pub const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(MOUNT_ID);
+
+/// `STATX_MNT_ID`.
+const MOUNT_ID: StatxFlags = StatxFlags::from_bits_retain(0x1000);
+
+/// What a file was at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// Device and inode.
+    pub inode: (u32, u32, u64),
+    /// Kind and mode.
+    pub mode: u32,
+    /// User and group.
+    pub owner: (u32, u32),
+    /// Bytes.
+    pub size: u64,
+    /// When its content changed.
+    pub modified: (i64, u32),
+    /// When anything of it changed.
+    pub changed: (i64, u32),
+    /// The mount it was seen through.
+    pub mount: u64,
+    /// Whether it is where that mount begins.
+    pub mount_root: bool,
+}
+
+impl State {
+    /// Of what the kernel said.
+    pub fn of(found: &Statx) -> Self {
+        Self {
+            inode: (found.stx_dev_major, found.stx_dev_minor, found.stx_ino),
+            mode: u32::from(found.stx_mode),
+            owner: (found.stx_uid, found.stx_gid),
+            size: found.stx_size,
+            modified: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+            changed: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
+            mount: found.stx_mnt_id,
+            mount_root: found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+        }
+    }
+
+    /// What `name` in `directory` is; nothing where there is nothing. A link is looked at itself.
+    ///
+    /// # Errors
+    /// What the kernel says but for ENOENT.
+    pub fn at(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<Option<Self>> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+        match rustix::fs::statx(directory, name, flags, WANTED) {
+            Ok(found) => Ok(Some(Self::of(&found))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
+}
+
+/// What calls did to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ways {
+    /// Its content could be changed.
+    pub written: bool,
+    /// Its mode, owner or times.
+    pub metadata: bool,
+    /// Its attributes, which only the time of the last change tells of.
+    pub attributes: bool,
+    /// What had this name got another one.
+    pub moved: bool,
+}
+
+impl Ways {
+    /// Both.
+    #[must_use]
+    fn with(self, other: Self) -> Self {
+        Self {
+            written: self.written || other.written,
+            metadata: self.metadata || other.metadata,
+            attributes: self.attributes || other.attributes,
+            moved: self.moved || other.moved,
+        }
+    }
+}
+
+/// One name.
+#[derive(Debug, Clone)]
+struct Entry {
+    order: usize,
+    process: i32,
+    before: Option<State>,
+    ways: Ways,
+}
+
+/// The names of one command.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    workspace: PathBuf,
+    /// By the name below the workspace.
+    names: HashMap<PathBuf, Entry>,
+    dropped: u64,
+}
+
+impl Ledger {
+    /// For a command in `workspace`.
+    pub fn new(workspace: &Path) -> Self {
+        Self { workspace: workspace.to_owned(), ..Self::default() }
+    }
+
+    /// How many names were too many.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether `path` is of the workspace and was noted in one of these ways before: then nothing new need be looked up.
+    pub fn knows(&mut self, path: &Path, ways: Ways) -> bool {
+        let Ok(below) = path.strip_prefix(&self.workspace) else { return false };
+        let Some(entry) = self.names.get_mut(below) else { return false };
+        entry.ways = entry.ways.with(ways);
+        true
+    }
+
+    /// Notes that a call of `process` may change what is called `path`, which is `before` now.
+    pub fn note(&mut self, path: &Path, process: i32, before: Option<State>, ways: Ways) {
+        let Ok(below) = path.strip_prefix(&self.workspace) else { return };
+        if below.as_os_str().is_empty() {
+            return;
+        }
+        let order = self.names.len();
+        if let Some(entry) = self.names.get_mut(below) {
+            entry.ways = entry.ways.with(ways);
+        } else if order < KEPT {
+            self.names.insert(below.to_owned(), Entry { order, process, before, ways });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Notes that `process` may move the directory `directory`, now called `from`, to `to`: each name below goes with it.
+    pub fn note_tree(&mut self, directory: impl AsFd, from: &Path, to: &Path, process: i32) {
+        if !from.starts_with(&self.workspace) && !to.starts_with(&self.workspace) {
+            return;
+        }
+        let moved = Ways { moved: true, ..Ways::default() };
+        let mut rest = vec![PathBuf::new()];
+        while let Some(below) = rest.pop() {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            let name = if below.as_os_str().is_empty() { Path::new(".") } else { &below };
+            let opened = rustix::fs::openat2(&directory, name, flags, Mode::empty(), resolve);
+            let Ok(entries) = opened.and_then(Dir::new) else {
+                self.dropped += 1;
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                if self.names.len() >= KEPT {
+                    self.dropped += 1;
+                    return;
+                }
+                let below = below.join(name);
+                let before = look(&directory, &below);
+                if before.is_some_and(|state| state.kind() == FileType::Directory) {
+                    rest.push(below.clone());
+                }
+                self.note(&from.join(&below), process, before, moved);
+                self.note(&to.join(&below), process, None, Ways::default());
+            }
+        }
+    }
+
+    /// What the names came to, in the order of their first sight, with the process that was first. `workspace` is the
+    /// directory as the command saw it.
+    pub fn settle(&self, workspace: impl AsFd) -> Vec<(i32, Touch)> {
+        let mut entries: Vec<_> = self.names.iter().collect();
+        entries.sort_unstable_by_key(|(_, entry)| entry.order);
+        let now: Vec<_> = entries.iter().map(|(below, _)| look(&workspace, below)).collect();
+        // Where a file is now whose name went to another one.
+        let mut arrived: HashMap<(u32, u32, u64), Vec<usize>> = HashMap::new();
+        for (at, ((_, entry), now)) in entries.iter().zip(&now).enumerate() {
+            if let (None, Some(now)) = (entry.before, now) {
+                arrived.entry(now.inode).or_default().push(at);
+            }
+        }
+        let mut taken = vec![false; entries.len()];
+        let mut renamed: HashMap<usize, usize> = HashMap::new();
+        for (at, ((_, entry), now)) in entries.iter().zip(&now).enumerate() {
+            let (Some(before), None, true) = (entry.before, now, entry.ways.moved) else { continue };
+            let free =
+                arrived.get(&before.inode).into_iter().flatten().find(|to| taken.get(**to) == Some(&false));
+            if let Some(to) = free.copied() {
+                renamed.insert(at, to);
+                if let Some(taken) = taken.get_mut(to) {
+                    *taken = true;
+                }
+            }
+        }
+        let mut touches = Vec::new();
+        for (at, ((below, entry), now)) in entries.iter().zip(&now).enumerate() {
+            if taken.get(at) == Some(&true) {
+                continue;
+            }
+            let to = renamed.get(&at).and_then(|to| entries.get(*to)).map(|(to, _)| self.workspace.join(to));
+            let act = match (entry.before, now) {
+                (None, None) => continue,
+                (None, Some(_)) => Act::Create,
+                (Some(_), None) if to.is_some() => Act::Rename,
+                (Some(_), None) => Act::Remove,
+                (Some(before), Some(now)) => match difference(&before, now, entry.ways) {
+                    Some(act) => act,
+                    None => continue,
+                },
+            };
+            touches.push((entry.process, Touch { act, path: self.workspace.join(below), to }));
+        }
+        touches
+    }
+}
+
+/// What `below` is, looked up beneath `directory` without a link.
+fn look(directory: impl AsFd, below: &Path) -> Option<State> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let found: OwnedFd = rustix::fs::openat2(directory, below, flags, Mode::empty(), resolve).ok()?;
+    State::at(&found, OsStr::new("")).ok()?
+}
+
+/// How a file differs from what it was.
+fn difference(before: &State, now: &State, ways: Ways) -> Option<Act> {
+    if before.kind() != now.kind() {
+        return Some(Act::Write);
+    }
+    let owner = before.mode != now.mode || before.owner != now.owner;
+    if now.kind() == FileType::Directory {
+        // Its times change with every name in it.
+        return owner.then_some(Act::Metadata);
+    }
+    let content = before.inode != now.inode || before.size != now.size;
+    let changed = before.changed != now.changed;
+    let modified = before.modified != now.modified;
+    if content || (modified && !ways.metadata) || (changed && ways.written) {
+        Some(Act::Write)
+    } else if owner || modified || (changed && ways.attributes) {
+        Some(Act::Metadata)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("swbox-touched-{}-{count}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn note(&self, ledger: &mut Ledger, name: &str, ways: Ways) {
+            let place = fs::File::open(&self.0).unwrap();
+            let before = look(&place, Path::new(name));
+            ledger.note(&self.0.join(name), 7, before, ways);
+        }
+
+        /// Acts, names and new names, relative, sorted.
+        fn settle(&self, ledger: &Ledger) -> Vec<String> {
+            let below = |path: &Path| path.strip_prefix(&self.0).unwrap().display().to_string();
+            let mut lines: Vec<_> = ledger
+                .settle(fs::File::open(&self.0).unwrap())
+                .into_iter()
+                .map(|(process, touch)| {
+                    assert_eq!(process, 7);
+                    let to = touch.to.as_deref().map(below).unwrap_or_default();
+                    format!("{:?} {} {to}", touch.act, below(&touch.path)).trim().to_owned()
+                })
+                .collect();
+            lines.sort();
+            lines
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
+    const MOVED: Ways = Ways { written: false, metadata: false, attributes: false, moved: true };
+
+    #[test]
+    fn what_is_the_same_was_not_touched() {
+        let place = Place::new();
+        for name in ["written", "opened", "removed", "replaced"] {
+            fs::write(place.0.join(name), "x").unwrap();
+        }
+        fs::create_dir(place.0.join("directory")).unwrap();
+        let mut ledger = Ledger::new(&place.0);
+        for name in ["written", "opened", "removed", "replaced", "made", "never", "directory", "new/in"] {
+            place.note(&mut ledger, name, WRITTEN);
+        }
+        fs::write(place.0.join("written"), "xy").unwrap();
+        fs::remove_file(place.0.join("removed")).unwrap();
+        fs::write(place.0.join("made"), "").unwrap();
+        fs::write(place.0.join("temporary"), "x").unwrap();
+        fs::rename(place.0.join("temporary"), place.0.join("replaced")).unwrap();
+        fs::write(place.0.join("directory/child"), "").unwrap();
+        assert_eq!(
+            place.settle(&ledger),
+            ["Create made", "Remove removed", "Write replaced", "Write written"]
+        );
+    }
+
+    #[test]
+    fn a_rename_is_one_thing_however_long_its_way() {
+        let place = Place::new();
+        fs::write(place.0.join("a"), "x").unwrap();
+        let mut ledger = Ledger::new(&place.0);
+        for (from, to) in [("a", "b"), ("b", "c")] {
+            place.note(&mut ledger, from, MOVED);
+            place.note(&mut ledger, to, Ways::default());
+            fs::rename(place.0.join(from), place.0.join(to)).unwrap();
+        }
+        assert_eq!(place.settle(&ledger), ["Rename a c"]);
+        place.note(&mut ledger, "c", MOVED);
+        fs::rename(place.0.join("c"), place.0.join("a")).unwrap();
+        assert_eq!(place.settle(&ledger), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_moved_directory_takes_its_names_along() {
+        let place = Place::new();
+        fs::create_dir_all(place.0.join("d/e")).unwrap();
+        for name in ["d/f", "d/e/g", "d/e/h"] {
+            fs::write(place.0.join(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", place.0.join("d/link")).unwrap();
+        let mut ledger = Ledger::new(&place.0);
+        place.note(&mut ledger, "d", MOVED);
+        place.note(&mut ledger, "n", Ways::default());
+        let directory = fs::File::open(place.0.join("d")).unwrap();
+        ledger.note_tree(&directory, &place.0.join("d"), &place.0.join("n"), 7);
+        fs::rename(place.0.join("d"), place.0.join("n")).unwrap();
+        place.note(&mut ledger, "n/e/h", WRITTEN);
+        fs::remove_file(place.0.join("n/e/h")).unwrap();
+        assert_eq!(
+            place.settle(&ledger),
+            [
+                "Remove d/e/h",
+                "Rename d n",
+                "Rename d/e n/e",
+                "Rename d/e/g n/e/g",
+                "Rename d/f n/f",
+                "Rename d/link n/link"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_mode_that_was_changed_is_seen_and_one_that_was_set_again_is_not() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = Place::new();
+        let metadata = Ways { metadata: true, ..Ways::default() };
+        for name in ["a", "b"] {
+            fs::write(place.0.join(name), "x").unwrap();
+        }
+        let mut ledger = Ledger::new(&place.0);
+        for (name, mode) in
+            [("a", 0o600), ("b", fs::metadata(place.0.join("b")).unwrap().permissions().mode())]
+        {
+            place.note(&mut ledger, name, metadata);
+            fs::set_permissions(place.0.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        assert_eq!(place.settle(&ledger), ["Metadata a"]);
+    }
+
+    #[test]
+    fn names_outside_and_names_through_links_are_nothing() {
+        let place = Place::new();
+        fs::create_dir(place.0.join("w")).unwrap();
+        fs::create_dir(place.0.join("other")).unwrap();
+        std::os::unix::fs::symlink("../other", place.0.join("w/link")).unwrap();
+        let mut ledger = Ledger::new(&place.0.join("w"));
+        ledger.note(&place.0.join("other/x"), 7, None, WRITTEN);
+        ledger.note(&place.0.join("w/link/x"), 7, None, WRITTEN);
+        ledger.note(&place.0.join("w"), 7, None, WRITTEN);
+        fs::write(place.0.join("other/x"), "").unwrap();
+        assert!(ledger.settle(fs::File::open(place.0.join("w")).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn too_many_names_are_counted() {
+        let mut ledger = Ledger::new(Path::new("/w"));
+        for number in 0..KEPT + 5 {
+            ledger.note(&PathBuf::from(format!("/w/{number}")), 7, None, WRITTEN);
+        }
+        assert_eq!((ledger.names.len(), ledger.dropped()), (KEPT, 5));
+    }
+}
