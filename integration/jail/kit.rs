@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use swbox::diagnostic::Diagnostic;
 use swbox::jail::{
-    Capture, Exit, Host, Level, Outcome, end_by_interrupt, launch, launch_observed, plan, probe, protection,
+    Capture, Exit, Host, JailPlan, Level, Outcome, end_by_interrupt, launch, launch_observed, plan, probe,
+    protection,
 };
 use swbox::policy::{NetworkRight, Rights, WorkspaceRight};
 use swbox::profile::{Bind, Limits, Protection, Requirement, SandboxSpec};
 use swbox::supervisor::notify::{Settings, Watcher};
+use swbox::supervisor::trace::Tracer;
 use swbox::supervisor::{self, Observed, Seen, Sink};
 
 /// The first word with which this program launches one command and ends with its code.
@@ -154,6 +156,20 @@ const IDENTITY: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "t@example.org"),
 ];
 
+/// The variable with which every case runs watched: `notify` or `trace`. Nothing may change by that.
+const WATCH: &str = "SWBOX_TEST_WATCH";
+
+/// Launches, watched as [`WATCH`] says.
+fn launch_as_told(plan: &JailPlan, capture: Capture) -> Result<Outcome, Diagnostic> {
+    let settings = Settings { required: true, ..Settings::default() };
+    let mut judge = Judge(|_| supervisor::Verdict::Go);
+    match std::env::var(WATCH).as_deref() {
+        Ok("notify") => launch_observed(plan, capture, Some(&mut Watcher::new(settings, &mut judge))),
+        Ok("trace") => launch_observed(plan, capture, Some(&mut Tracer::new(settings, &mut judge))),
+        _ => launch(plan, capture),
+    }
+}
+
 /// A jail to launch in.
 pub(crate) struct Jail {
     /// The spec.
@@ -259,7 +275,7 @@ impl Jail {
     /// Launches a program.
     pub(crate) fn launch(&self, argv: &[&str]) -> Result<Done, Diagnostic> {
         let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
-        Ok(Done::of(launch(&plan(&self.spec, &self.host, &argv)?, Capture::Keep(self.keep))?))
+        Ok(Done::of(launch_as_told(&plan(&self.spec, &self.host, &argv)?, Capture::Keep(self.keep))?))
     }
 
     /// Launches a program that is watched; `judge` says of each thing that is seen what becomes of it.
@@ -275,6 +291,29 @@ impl Jail {
         let mut watcher = Watcher::new(settings, &mut judge);
         let outcome = launch_observed(&plan, Capture::Keep(self.keep), Some(&mut watcher))?;
         Ok((Done::of(outcome), watcher.into_seen()))
+    }
+
+    /// As [`Jail::watch`], traced.
+    pub(crate) fn trace(
+        &self,
+        settings: Settings,
+        argv: &[&str],
+        judge: fn(&Observed) -> supervisor::Verdict,
+    ) -> Result<(Done, Seen), Diagnostic> {
+        let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
+        let plan = plan(&self.spec, &self.host, &argv)?;
+        let mut judge = Judge(judge);
+        let mut tracer = Tracer::new(settings, &mut judge);
+        let outcome = launch_observed(&plan, Capture::Keep(self.keep), Some(&mut tracer))?;
+        Ok((Done::of(outcome), tracer.into_seen()))
+    }
+
+    /// Launches a shell script that is traced; a set-up error fails the case.
+    pub(crate) fn trace_sh(&self, script: &str) -> (Done, Seen) {
+        match self.trace(Settings::default(), &["sh", "-c", script], |_| supervisor::Verdict::Go) {
+            Ok(done) => done,
+            Err(problem) => panic!("{problem}"),
+        }
     }
 
     /// Launches a shell script that is watched; a set-up error fails the case.
@@ -353,7 +392,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
     });
     let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
-    match plan(&jail.spec, &jail.host, &argv).and_then(|plan| launch(&plan, Capture::Inherit)) {
+    match plan(&jail.spec, &jail.host, &argv).and_then(|plan| launch_as_told(&plan, Capture::Inherit)) {
         Ok(outcome) if outcome.ended_by_interrupt() => {
             end_by_interrupt().unwrap();
             ExitCode::FAILURE

@@ -14,7 +14,8 @@ use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 use super::git::Layout;
 use super::plan::{JailPlan, LandlockPlan};
 use super::report::{At, Message, SetupError, Stage, now};
-use super::{egress, landlock, limits, mount, namespace, orphans, outlet};
+use super::seccomp::Handover;
+use super::{egress, gate, landlock, limits, mount, namespace, orphans, outlet};
 use crate::sys::process::{
     Command, close_but, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing,
 };
@@ -41,6 +42,8 @@ pub(super) struct Watched {
     pub(super) program: Vec<libc::sock_filter>,
     /// Whether the command must not run unwatched.
     pub(super) required: bool,
+    /// To whom.
+    pub(super) how: Handover,
     /// Where the listener goes.
     pub(super) outlet: UnixStream,
 }
@@ -116,8 +119,9 @@ fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
         scratch = Some(built.scratch);
     }
     // Memory and environment of this process are copies of swbox's: the command may not look into it.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .at(Stage::Capabilities, &"dumpable")?;
+    if !traced(inside) {
+        close_memory()?;
+    }
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
     landlock::restrict(inside.domain).map_err(|problem| SetupError {
@@ -131,6 +135,16 @@ fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
     Ok(scratch)
+}
+
+/// Whether the command is to be traced: the tracer comes while this memory is still open to it.
+fn traced(inside: &Inside<'_>) -> bool {
+    inside.watched.as_ref().is_some_and(|watched| watched.how == Handover::Tracer)
+}
+
+/// Closes this process's memory to others.
+fn close_memory() -> Result<(), SetupError> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Stage::Capabilities, &"dumpable")
 }
 
 /// Ends with the launcher, also when it is gone already.
@@ -196,6 +210,14 @@ fn confine(inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
     };
     // The way out for the listener stays until the exec, which closes both.
     close_but(3, &watched.outlet).at(Stage::Descriptors, &"inherited descriptors")?;
+    if watched.how == Handover::Tracer {
+        let untraced = gate::pass(&watched.outlet).at(Stage::Seccomp, &"the tracer")?;
+        // The first process shares this memory.
+        close_memory()?;
+        let filter = if untraced.is_none() { &watched.program } else { inside.filter };
+        crate::sys::seccomp::install(filter).at(Stage::Seccomp, &"seccomp filter")?;
+        return Ok(untraced);
+    }
     match crate::sys::seccomp::install_listening(&watched.program) {
         Ok(listener) => {
             outlet::send(&watched.outlet, &listener).at(Stage::Seccomp, &"the listener")?;

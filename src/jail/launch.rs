@@ -16,6 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::egress;
 use super::farewell;
+use super::gate;
 use super::git::{self, Findings, Layout};
 use super::init::{self, Inside, Watched};
 use super::limits;
@@ -29,7 +30,7 @@ use super::outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
-use super::seccomp::{self, Arch};
+use super::seccomp::{self, Arch, Handover};
 use super::sockets;
 use super::spread::spread;
 use super::watch::{Ended, Watch};
@@ -137,9 +138,14 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
     }?;
     let filter = seccomp::compile(plan.filter, Arch::NATIVE);
     let (watch_inlet, watched) = match &observing {
-        Some(observer) => UnixStream::pair().map(|(inlet, outlet)| {
-            let program = seccomp::compile_watched(plan.filter, observer.watching(), Arch::NATIVE);
-            (Some(inlet), Some(Watched { program, required: observer.required(), outlet }))
+        Some(observer) => UnixStream::pair().and_then(|(inlet, outlet)| {
+            let watching = observer.watching();
+            let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
+            if watching.how == Handover::Tracer {
+                gate::prepare(&inlet)?;
+            }
+            let watched = Watched { program, required: observer.required(), how: watching.how, outlet };
+            Ok((Some(inlet), Some(watched)))
         }),
         None => Ok((None, None)),
     }

@@ -6,6 +6,7 @@ pub mod act;
 pub mod doctor;
 mod egress;
 mod farewell;
+mod gate;
 mod git;
 mod init;
 pub mod landlock;

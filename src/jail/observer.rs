@@ -11,15 +11,19 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use super::gate;
 use super::git::{Hold, Layout};
 use super::plan::{JailPlan, LandlockPlan};
-use super::seccomp::Watching;
+use super::seccomp::{Handover, Watching};
 
 /// What an observer is told when the filter is in force and the command's exec is the next call.
 #[derive(Debug)]
 pub struct Begun {
     /// Where calls arrive; with [`Handover::Tracer`](super::seccomp::Handover::Tracer) there is none.
     pub listener: Option<OwnedFd>,
+    /// The command's only thread, to be traced; with a listener there is none. It waits until [`Observer::begin`] has
+    /// returned.
+    pub thread: Option<i32>,
 }
 
 /// What the jail of this launch is, for an observer that predicts what it refuses.
@@ -48,7 +52,7 @@ pub trait Observer {
     /// The command is about to be executed.
     ///
     /// # Errors
-    /// Ends the launch.
+    /// Ends the launch; with a tracer that is not [required](Observer::required) the command runs unwatched.
     fn begin(&mut self, begun: Begun) -> io::Result<()>;
 
     /// What to poll for reading.
@@ -59,6 +63,9 @@ pub trait Observer {
     /// # Errors
     /// Ends the command: what cannot be watched does not go on.
     fn ready(&mut self) -> io::Result<()>;
+
+    /// The first process inside has ended or is about to; the kernel kills what is left.
+    fn leaving(&mut self) {}
 
     /// No process of the command is left; nothing of the workspace has been looked at or moved yet.
     fn end(&mut self);
@@ -88,10 +95,25 @@ impl Attending<'_> {
     /// The source is readable.
     pub(super) fn ready(&mut self) -> io::Result<()> {
         let Some(inlet) = self.inlet.take() else { return self.observer.ready() };
+        if self.observer.watching().how == Handover::Tracer {
+            return self.attach(&inlet);
+        }
         match super::outlet::take(&inlet)? {
-            Some(listener) => self.observer.begin(Begun { listener: Some(listener) }),
+            Some(listener) => self.observer.begin(Begun { listener: Some(listener), thread: None }),
             // The inside has ended, or goes on unwatched; it says which.
             None => Ok(()),
+        }
+    }
+
+    /// The command's thread waits to be traced.
+    fn attach(&mut self, inlet: &UnixStream) -> io::Result<()> {
+        let Some(thread) = gate::take(inlet)? else { return Ok(()) };
+        match self.observer.begin(Begun { listener: None, thread: Some(thread) }) {
+            Ok(()) => gate::open(inlet, 0),
+            Err(error) => {
+                gate::open(inlet, error.raw_os_error().unwrap_or(libc::EIO))?;
+                if self.observer.required() { Err(error) } else { Ok(()) }
+            }
         }
     }
 }

@@ -103,7 +103,9 @@ impl<'a> Watch<'a> {
                 return Err(error);
             }
         }
-        self.attending = None;
+        if let Some(attending) = self.attending.take() {
+            attending.observer.leaving();
+        }
         // The pipe closes when the first process ends; the kernel has then killed all others inside.
         let child = Pid::from_raw(self.child);
         let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(child, WaitOptions::empty()))?;

@@ -8,11 +8,13 @@
 //! it still, and an error here is never a reason to let more happen.
 
 pub mod call;
+pub mod ground;
 pub mod notify;
 pub mod observed;
 pub mod resolve;
 pub mod seen;
 pub mod touched;
+pub mod trace;
 
 pub use observed::{Act, Cause, Denial, Observed, Program, Target, Touch};
 pub use seen::{Counted, Seen};

@@ -6,7 +6,7 @@
 //! Danger: between the look at a call's memory and the kernel's own reading of it the command may change it. So nothing
 //! is allowed here that the jail would not bear, and an argument list is looked at only when it is the kernel's own copy.
 
-mod program;
+pub(super) mod program;
 
 use std::collections::HashMap;
 use std::io;

@@ -91,7 +91,7 @@ fn stop(held: std::io::Result<std::os::fd::OwnedFd>) -> Reply {
 }
 
 /// What runs in `pid`.
-fn read(pid: i32) -> Result<Program, &'static str> {
+pub(in crate::supervisor) fn read(pid: i32) -> Result<Program, &'static str> {
     let file = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_else(|_| PathBuf::new());
     let mut bytes = Vec::new();
     std::fs::File::open(format!("/proc/{pid}/cmdline"))
