@@ -27,6 +27,20 @@ impl Place {
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Takes away what scripts before left: a `*` of thousands of names makes a record longer than a write that two
+    /// processes cannot mix.
+    fn clear(&self) {
+        for entry in std::fs::read_dir(&self.0).unwrap().flatten() {
+            let path = entry.path();
+            let removed = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                std::fs::remove_dir_all(path)
+            } else {
+                std::fs::remove_file(path)
+            };
+            removed.ok();
+        }
+    }
 }
 
 impl Drop for Place {
@@ -64,6 +78,7 @@ pub(crate) fn wrapper() -> Option<String> {
 
 /// Runs `script` after `prelude`, both in one text; what it wrote to its standard output, none on a time-out.
 pub(crate) fn output(place: &Place, wrapper: &str, prelude: &str, script: &str) -> Option<Vec<u8>> {
+    place.clear();
     let mut command = wrapped(place, wrapper);
     command.args(["--norc", "-c"]).arg(format!("{prelude}{script}"));
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
