@@ -13,7 +13,9 @@ use super::evidence;
 use super::find::{Bound, unknown};
 use super::life;
 use super::place::Place as Kept;
+use super::question;
 use super::touched::Watch;
+use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
@@ -88,7 +90,8 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         drop(policy);
         let plan = match &rights {
             Some(rights) => {
-                let plan = plain::ready(&mut setting, run, &report.judgement, rights, jail::plan)?;
+                let how = if run.dry_run { jail::plan } else { jail::best };
+                let plan = plain::ready(&mut setting, run, &report.judgement, rights, how)?;
                 Some(in_session(&setting, run, &report.judgement, rights, plan))
             }
             None => None,
@@ -98,13 +101,25 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             report.plan = plan.filter(|_| report.judgement.allowed());
             return Ok(report);
         }
+        let mut call = call(run, &report.judgement, rights.as_ref(), &setting.place.cwd)?;
+        if call.decision == Decision::Prompt {
+            call.question = Some(Box::new(question::of(&setting, &report.judgement)));
+        }
+        let prompted = call.decision == Decision::Prompt;
         let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
-        let call = call(run, &report.judgement, rights.as_ref(), &setting.place.cwd)?;
         let shown = report.judgement.source.clone();
         match start(bound, call, &shown, &report, &secrets)? {
             (Started::Moved, _) => setting.follow()?,
-            (Started::Refused(session), notices) => {
+            (Started::Refused(mut session), notices) => {
                 report.notices.extend(notices);
+                if let Some(approval) = session.approval.clone()
+                    && prompted
+                    && wait::waits(&setting)
+                    && wait::is_approved(&setting, &approval, run.timeout, &mut session)?
+                {
+                    setting.follow()?;
+                    continue;
+                }
                 report.session = Some(*session);
                 return Ok(report);
             }
@@ -177,6 +192,7 @@ fn call(
             prefix,
             shown: judgement.source.clone(),
         }),
+        question: None,
         held: rights.map(Held::from),
         background: false,
     })
@@ -203,7 +219,7 @@ fn start(
         let now = session_of(&row)?;
         now.current.workflow != bound.session.current.workflow || now.state() != bound.session.state()
     };
-    if moved || Kept::of(&row).law != Kept::of(&bound.row).law {
+    if moved || !Kept::of(&row).same_law(&Kept::of(&bound.row)) {
         return Ok((Started::Moved, Vec::new()));
     }
     desk.bury(&mut row)?;
@@ -265,7 +281,12 @@ fn run_started(
     } else {
         Watch::Nothing
     };
-    let launched = jail::launch(plan, plain::capture(run, plan));
+    let whole = || {
+        let executes = plain::runs_the_unseen(&report.judgement.classification);
+        let plan = plain::plan(&setting, rights, executes, &run.command, run.timeout, jail::plan)?;
+        Ok(in_session(&setting, run, &report.judgement, rights, plan))
+    };
+    let launched = jail::launch_best(plan, whole, plain::capture(run, plan));
     let touched = watch.finish(&workspace);
     let proof = match &launched {
         Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
@@ -343,18 +364,18 @@ fn end(
     desk.write.ended(&row.id, ticket.position)?;
     let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
     let extra = json!({ "command": report.judgement.source, "start": ticket.position });
+    let mut kept = Kept::of(&row);
+    let before = kept.carried.clone();
+    let carried = carry(&mut kept.carried);
+    if kept.carried != before {
+        row.place = kept.to_json();
+    }
     desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
     if writes(rights) {
         desk.tell_others(&row, &paths)?;
     }
-    let mut kept = Kept::of(&row);
     let mut notices = texts(&desk);
-    let before = kept.carried.clone();
-    notices.extend(carry(&mut kept.carried));
-    if kept.carried != before {
-        row.place = kept.to_json();
-        desk.write.update(&row)?;
-    }
+    notices.extend(carried);
     desk.write.commit()?;
     Ok((row, notices))
 }

@@ -17,11 +17,20 @@ pub(super) struct Place {
     position: u64,
     /// How often a person has reloaded the law.
     pub(super) law: u64,
+    /// How often a person has given it other rules of the user.
+    pub(super) rules: u64,
+    /// The commit that the repository was at when the session began; empty where there was none.
+    pub(super) base: String,
     /// What goes from one command to the next.
     pub(super) carried: Carried,
 }
 
 impl Place {
+    /// That of a session that begins at this commit.
+    pub(super) fn beginning(base: String) -> Self {
+        Self { base, ..Self::default() }
+    }
+
     /// The place of a session; an empty one where it has none.
     pub(super) fn of(row: &SessionRow) -> Self {
         serde_json::from_str(&row.place).unwrap_or_default()
@@ -29,6 +38,11 @@ impl Place {
 
     pub(super) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
+    }
+
+    /// Whether the law is that of `other`.
+    pub(super) fn same_law(&self, other: &Self) -> bool {
+        (self.law, self.rules) == (other.law, other.rules)
     }
 
     /// Notes a move.
