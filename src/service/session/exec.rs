@@ -286,7 +286,7 @@ fn run_started(
         let plan = plain::plan(&setting, rights, executes, &run.command, run.timeout, jail::plan)?;
         Ok(in_session(&setting, run, &report.judgement, rights, plan))
     };
-    let launched = jail::launch_best(plan, whole, plain::capture(run, plan));
+    let launched = jail::launch_best(plan, whole, plain::capture(run, plan), None);
     let touched = watch.finish(&workspace);
     let proof = match &launched {
         Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
