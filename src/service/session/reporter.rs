@@ -122,12 +122,12 @@ fn nextest(output: &str) -> Option<u32> {
 
 /// The last line alone: `==== 3 passed, 1 skipped in 0.02s ====`.
 fn pytest(output: &str) -> Option<u32> {
-    let lines = output.lines().filter(|line| {
+    let last = output.lines().rev().find(|line| {
         let line = line.trim_matches([' ', '=']);
         line.split_once(" in ")
             .is_some_and(|(_, time)| time.starts_with(|first: char| first.is_ascii_digit()))
     });
-    let line = lines.last()?.trim_matches([' ', '=']);
+    let line = last?.trim_matches([' ', '=']);
     if line.starts_with("no tests ran") {
         return Some(0);
     }
