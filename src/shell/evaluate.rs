@@ -39,7 +39,7 @@ impl<'a> Evaluator<'a> {
             to.push(Arg { value: Value::Literal(to_text(bytes)), span: word.span });
             return;
         }
-        let alternatives = if bytes.contains(&b'{') && self.confuses_braces(word) {
+        let alternatives = if bytes.contains(&b'{') && self.confuses_braces(word) || joins_again(bytes) {
             None
         } else if bytes.contains(&b'{') {
             brace::expand(text, start, end, &|at| self.skip(word, at))
@@ -492,4 +492,13 @@ fn bracket(text: &[u8], at: usize, end: usize, builder: &mut Builder) -> usize {
     }
     builder.glob(text.get(at..at + close + 2).unwrap_or(&[]));
     at + close + 2
+}
+
+/// Whether `$!` may stand after another expansion: while it is unset, bash 5.2 does not split what stands before it.
+fn joins_again(bytes: &[u8]) -> bool {
+    let quoted = bytes.len() > 1
+        && bytes.first() == Some(&b'"')
+        && bytes.iter().skip(1).position(|byte| *byte == b'"') == Some(bytes.len() - 2);
+    let before = || bytes.iter().position(|byte| matches!(byte, b'$' | b'`')).unwrap_or(bytes.len());
+    !quoted && bytes.windows(2).rposition(|pair| pair == b"$!").is_some_and(|at| before() < at)
 }

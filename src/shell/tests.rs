@@ -521,6 +521,21 @@ fn arithmetic_sets_what_the_text_of_a_variable_sets() {
 }
 
 #[test]
+fn an_unset_job_number_keeps_what_stands_before_it_together() {
+    let words = |source: &str| {
+        let script = parse(source);
+        script.segments.last().unwrap().argv.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+    };
+    let any = Value::Unknown { splits: true };
+    for source in ["P$IFS$!", "x='a b'; $x$!", "x='a b'; \"$x\"$x$!"] {
+        assert_eq!(words(source), [any.clone()], "{source}");
+    }
+    assert_eq!(words("x='a b'; P $x"), ["P", "a", "b"].map(|word| Value::Literal(word.to_owned())));
+    assert_eq!(words("x='a b'; P \"$x$!\"")[1].known_prefix(), "a b");
+    assert_eq!(words("P a$!")[1].known_prefix(), "a");
+}
+
+#[test]
 fn the_home_directory_is_known_as_such_unless_it_is_assigned() {
     let first = |source: &str| {
         parse(source).segments.last().and_then(|segment| segment.argv.last().cloned()).unwrap().value

@@ -1,6 +1,6 @@
 //! Whether an argv that bash ran is one that a segment can become.
 
-use swbox::shell::{Piece, Segment, Value};
+use swbox::shell::{Arg, Piece, Segment, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
@@ -15,10 +15,22 @@ enum Token {
     MaybeEnd,
 }
 
-/// Whether `argv` matches the words of `segment`.
+/// Whether `argv` matches the words of `segment`, or those after a `command` that the classifier looks behind.
 pub(crate) fn matches(segment: &Segment, argv: &[String]) -> bool {
+    let hands_on = |word: &Arg| matches!(word.value.literal(), Some("command" | "-p" | "--"));
+    let behind = match segment.argv.first() {
+        Some(verb) if verb.value.literal() == Some("command") => {
+            segment.argv.iter().position(|word| !hands_on(word))
+        }
+        _ => None,
+    };
+    matches_words(&segment.argv, argv)
+        || behind.and_then(|at| segment.argv.get(at..)).is_some_and(|words| matches_words(words, argv))
+}
+
+fn matches_words(words: &[Arg], argv: &[String]) -> bool {
     let mut tokens = Vec::new();
-    for arg in &segment.argv {
+    for arg in words {
         let splits = arg.value.may_split();
         match &arg.value {
             Value::Literal(text) => tokens.extend(text.bytes().map(Token::Byte)),
