@@ -28,6 +28,7 @@ mod signals;
 mod supervised;
 mod terminal;
 mod view;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         terminal::CASES,
         leftovers::CASES,
         supervised::CASES,
+        watched::CASES,
         levels::CASES,
     ]
     .concat();

@@ -96,6 +96,11 @@ impl Ground {
         }
     }
 
+    /// The workspace.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
     /// Whether `path` is in the workspace.
     pub fn in_workspace(&self, path: &Path) -> bool {
         path.starts_with(&self.workspace)

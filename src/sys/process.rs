@@ -141,6 +141,11 @@ pub fn open_process(pid: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
+/// Whether `thread` is the first thread of its process, whose number is the process's.
+pub fn is_process(thread: i32) -> bool {
+    open_process(thread).is_ok()
+}
+
 /// Kills the process that is held.
 pub fn kill_held(process: &OwnedFd) -> io::Result<()> {
     let nothing = std::ptr::null::<libc::siginfo_t>();

@@ -6,17 +6,28 @@
 //! Danger: between the look at a call's memory and the kernel's own reading of it the command may change it. So nothing
 //! is allowed here that the jail would not bear, and an argument list is looked at only when it is the kernel's own copy.
 
+mod find;
+mod look;
+mod predict;
 pub(super) mod program;
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::observed::Observed;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+
+use self::find::Finder;
+use self::look::Judged;
+use self::predict::Domain;
+use super::ground::Ground;
+use super::observed::{Denial, Observed};
 use super::seen::Seen;
+use super::touched::Ledger;
 use super::{Sink, Verdict};
 use crate::jail::seccomp::{self, Arch};
-use crate::jail::{Begun, FilterSpec, Handover, Observer, Scene, Watching};
+use crate::jail::{Begun, Handover, Observer, Scene, Watching};
+use crate::sys::process::is_process;
 use crate::sys::seccomp::{Notification, Reply, receive, reply, take_turns, valid};
 
 /// How a [`Watcher`] watches.
@@ -35,10 +46,20 @@ pub struct Watcher<'a> {
     settings: Settings,
     sink: &'a mut dyn Sink,
     listener: Option<OwnedFd>,
-    filter: Option<FilterSpec>,
+    ground: Option<Ground>,
+    domain: Domain,
+    finder: Finder,
+    ledger: Ledger,
+    /// The workspace, whose names are settled at the end: the host's own, or the layer over it.
+    workspace: Option<OwnedFd>,
+    judged: HashMap<Judged, Option<Denial>>,
     seen: Seen,
     /// The last program of each process, so that a repeated first call is not a second program.
     running: HashMap<i32, u64>,
+    /// The processes of threads that are not a process's first.
+    threads: HashMap<i32, i32>,
+    /// The thread that has only executed so far: swbox's own code, before the command's.
+    starting: Option<i32>,
 }
 
 impl std::fmt::Debug for Watcher<'_> {
@@ -50,7 +71,21 @@ impl std::fmt::Debug for Watcher<'_> {
 impl<'a> Watcher<'a> {
     /// For one launch.
     pub fn new(settings: Settings, sink: &'a mut dyn Sink) -> Self {
-        Self { settings, sink, listener: None, filter: None, seen: Seen::default(), running: HashMap::new() }
+        Self {
+            settings,
+            sink,
+            listener: None,
+            ground: None,
+            domain: Domain::default(),
+            finder: Finder::default(),
+            ledger: Ledger::default(),
+            workspace: None,
+            judged: HashMap::new(),
+            seen: Seen::default(),
+            running: HashMap::new(),
+            threads: HashMap::new(),
+            starting: None,
+        }
     }
 
     /// Everything that was seen; complete when the launch has returned.
@@ -71,23 +106,72 @@ impl<'a> Watcher<'a> {
     /// What becomes of a call.
     fn answer(&mut self, call: &Notification) -> Reply {
         self.seen.calls += 1;
-        let number = call.call.unsigned_abs();
         if call.arch != Arch::NATIVE.audit() {
             return Reply::Errno(libc::ENOSYS);
         }
-        let Some(filter) = self.filter else { return Reply::Errno(libc::ENOSYS) };
-        if let Some(errno) = seccomp::refusal(filter, Arch::NATIVE, number, call.arguments) {
+        let Some(ground) = &self.ground else { return Reply::Errno(libc::ENOSYS) };
+        let number = call.call.unsigned_abs();
+        if let Some(errno) = seccomp::refusal(ground.filter, Arch::NATIVE, number, call.arguments) {
+            self.told(call, errno);
             return Reply::Errno(errno);
         }
         if program::begins(call) {
+            self.starting = None;
+            self.enter(call.thread);
             return self.program(call);
         }
-        if matches!(i64::from(call.call), libc::SYS_execve | libc::SYS_execveat) {
-            self.executes(call);
+        if self.seen.calls == 1 {
+            self.starting = Some(call.thread);
         }
+        let executes = matches!(i64::from(call.call), libc::SYS_execve | libc::SYS_execveat);
+        if self.starting == Some(call.thread) && executes {
+            return Reply::Continue;
+        }
+        self.starting = None;
+        self.look(call);
         Reply::Continue
     }
+
+    /// Opens what can only be reached while the command is there.
+    fn enter(&mut self, thread: i32) {
+        let Some(ground) = self.ground.as_ref().filter(|ground| ground.throws_away()) else { return };
+        if self.workspace.is_some() {
+            return;
+        }
+        let Some(root) = self.finder.root(thread) else { return };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS;
+        self.workspace = rustix::fs::openat2(root, ground.workspace(), flags, Mode::empty(), resolve).ok();
+    }
+
+    /// The process of a thread.
+    fn process(&mut self, thread: i32) -> i32 {
+        if self.running.contains_key(&thread) || is_process(thread) {
+            return thread;
+        }
+        if let Some(process) = self.threads.get(&thread) {
+            return *process;
+        }
+        let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+        let process = line.and_then(|number| number.trim().parse().ok()).unwrap_or(thread);
+        if self.threads.len() >= THREADS {
+            self.threads.clear();
+        }
+        self.threads.insert(thread, process);
+        process
+    }
+
+    /// The name of a watched call.
+    fn call_name(number: u32) -> &'static str {
+        let entry =
+            seccomp::watched(true, Arch::NATIVE).find(|entry| entry.number(Arch::NATIVE) == Some(number));
+        entry.map_or("socket", |entry| entry.name)
+    }
 }
+
+/// How many threads' processes are remembered.
+const THREADS: usize = 4096;
 
 impl Observer for Watcher<'_> {
     fn watching(&self) -> Watching {
@@ -99,7 +183,14 @@ impl Observer for Watcher<'_> {
     }
 
     fn prepare(&mut self, scene: Scene<'_>) {
-        self.filter = Some(scene.plan.filter);
+        self.ground = Some(Ground::new(scene, &self.settings.narrowed));
+        self.domain = Domain::new(scene.domain);
+        self.ledger = Ledger::new(&scene.plan.workspace);
+        if self.ground.as_ref().is_some_and(|ground| !ground.throws_away()) {
+            // The launcher's working directory is the workspace at this moment.
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            self.workspace = rustix::fs::openat(CWD, ".", flags, Mode::empty()).ok();
+        }
     }
 
     fn begin(&mut self, begun: Begun) -> io::Result<()> {
@@ -127,5 +218,13 @@ impl Observer for Watcher<'_> {
 
     fn end(&mut self) {
         self.listener = None;
+        if let Some(workspace) = self.workspace.take() {
+            for (process, touch) in self.ledger.settle(&workspace) {
+                self.tell(process, &Observed::Touch(touch));
+            }
+        }
+        self.seen.dropped += self.ledger.dropped();
+        // Nothing of the jail is held any longer.
+        self.finder = Finder::default();
     }
 }

@@ -11,10 +11,10 @@ use crate::supervisor::observed::{Act, Denial, Target};
 use crate::supervisor::resolve::{Lost, Place, Task};
 
 /// A name of a call and where it led when the call began.
-pub(super) type Led = Result<Place, Lost>;
+pub(in crate::supervisor) type Led = Result<Place, Lost>;
 
 /// What the jail refused of `wish`, if it was the jail.
-pub(super) fn refused(
+pub(in crate::supervisor) fn refused(
     ground: &Ground,
     task: &Task,
     wish: &Wish,

@@ -1,0 +1,266 @@
+//! Where the names of calls lead, at the price that each call may cost.
+//!
+//! Most names lie in few directories. A directory that was looked up is kept open, under the text that led to it and what
+//! that text began at, until the command does something after which the same text may lead elsewhere.
+//!
+//! Danger: a stale directory only makes a report wrong: nothing is granted by what is found here.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
+
+use crate::supervisor::call::Name;
+use crate::supervisor::resolve::{Last, Lost, Task};
+use crate::supervisor::touched::{State, WANTED};
+
+/// Directories that are kept open.
+const KEPT: usize = 200;
+
+/// Descriptors that only name.
+const NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// `PROC_SUPER_MAGIC`.
+const PROC: i128 = 0x9fa0;
+
+/// What of a mount decides about calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mount {
+    pub(super) id: u64,
+    pub(super) read_only: bool,
+    pub(super) no_exec: bool,
+}
+
+/// A directory of the command's view.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) fd: OwnedFd,
+    /// As the command names it.
+    pub(super) path: PathBuf,
+    pub(super) mount: Mount,
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    pub(super) directory: Rc<Directory>,
+    /// Empty for the directory itself.
+    pub(super) name: OsString,
+    /// What is there.
+    pub(super) state: Option<State>,
+}
+
+impl Spot {
+    /// Its whole name.
+    pub(super) fn path(&self) -> PathBuf {
+        match self.name.is_empty() {
+            true => self.directory.path.clone(),
+            false => self.directory.path.join(&self.name),
+        }
+    }
+}
+
+/// Where a name leads.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// To a name in a directory.
+    Spot(Spot),
+    /// To something without a name: a pipe, a file that was removed.
+    Nameless,
+    /// Nowhere.
+    Lost(Lost),
+    /// It cannot be told: the process may not be looked into.
+    Closed,
+}
+
+/// What a relative name begins at: device, inode, mount.
+type Start = (u32, u32, u64, u64);
+
+/// Looks names up.
+#[derive(Debug, Default)]
+pub(super) struct Finder {
+    root: Option<OwnedFd>,
+    /// The names of what relative names began at.
+    starts: HashMap<Start, PathBuf>,
+    directories: HashMap<(Option<Start>, Vec<u8>), Rc<Directory>>,
+    mounts: HashMap<u64, Mount>,
+}
+
+impl Finder {
+    /// Forgets what a change of names may have made wrong.
+    pub(super) fn forget(&mut self) {
+        self.starts.clear();
+        self.directories.clear();
+    }
+
+    /// The command's root directory; every process has the same, since none can change it.
+    pub(super) fn root(&mut self, thread: i32) -> Option<&OwnedFd> {
+        if self.root.is_none() {
+            let flags = NAME | OFlags::DIRECTORY;
+            self.root = rustix::fs::open(format!("/proc/{thread}/root"), flags, Mode::empty()).ok();
+        }
+        self.root.as_ref()
+    }
+
+    /// Where `name` leads for `thread`.
+    pub(super) fn find(&mut self, thread: i32, name: &Name) -> Found {
+        if name.text.is_empty() {
+            return self.descriptor(thread, name.fd);
+        }
+        match self.quick(thread, name) {
+            Some(spot) => Found::Spot(spot),
+            None => self.slow(thread, name),
+        }
+    }
+
+    /// The name of what a descriptor refers to, where it has one.
+    pub(super) fn name_of_descriptor(&self, thread: i32, fd: i32) -> Option<PathBuf> {
+        let text = rustix::fs::readlink(object(thread, fd), Vec::new()).ok()?;
+        Some(PathBuf::from(OsString::from_vec(text.into_bytes()))).filter(|path| path.is_absolute())
+    }
+
+    /// The usual case: a name in a directory that can be looked up without a link of `/proc`, and not a link itself that
+    /// is to be followed.
+    fn quick(&mut self, thread: i32, name: &Name) -> Option<Spot> {
+        let cut = name.text.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let (above, last) = name.text.split_at_checked(cut)?;
+        if matches!(last, b"" | b"." | b"..") {
+            return None;
+        }
+        let start = match name.text.first() {
+            Some(b'/') => None,
+            _ => Some(start(thread, name.fd)?),
+        };
+        let key = (start, above.to_vec());
+        let directory = match self.directories.get(&key) {
+            Some(directory) => Rc::clone(directory),
+            None => {
+                let directory = Rc::new(self.look(thread, name.fd, start, above)?);
+                if self.directories.len() >= KEPT {
+                    self.directories.clear();
+                }
+                self.directories.insert(key, Rc::clone(&directory));
+                directory
+            }
+        };
+        let last = OsStr::from_bytes(last);
+        let state = State::at(&directory.fd, last).ok()?;
+        let link = state.is_some_and(|state| state.kind() == FileType::Symlink);
+        if link && name.last == Last::Follow {
+            return None;
+        }
+        Some(Spot { directory, name: last.to_owned(), state })
+    }
+
+    /// Opens the directory that `above` leads to.
+    fn look(&mut self, thread: i32, fd: i32, start: Option<Start>, above: &[u8]) -> Option<Directory> {
+        let mut text = Vec::new();
+        if let Some(start) = start {
+            if !self.starts.contains_key(&start) {
+                let path = self.name_of_descriptor(thread, fd)?;
+                if self.starts.len() >= KEPT {
+                    self.starts.clear();
+                }
+                self.starts.insert(start, path);
+            }
+            text.extend(self.starts.get(&start)?.as_os_str().as_bytes());
+            text.push(b'/');
+        }
+        text.extend(above);
+        let root = self.root(thread)?;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let opened =
+            rustix::fs::openat2(root, text, NAME | OFlags::DIRECTORY, Mode::empty(), resolve).ok()?;
+        if rustix::fs::fstatfs(&opened).is_ok_and(|found| i128::from(found.f_type) == PROC) {
+            return None;
+        }
+        self.directory(opened)
+    }
+
+    /// What is known of an open directory.
+    fn directory(&mut self, fd: OwnedFd) -> Option<Directory> {
+        use std::os::fd::AsRawFd;
+        let text = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new()).ok()?;
+        let state = State::at(&fd, OsStr::new("")).ok()??;
+        let mount = self.mount(state.mount, &fd)?;
+        Some(Directory { path: PathBuf::from(OsString::from_vec(text.into_bytes())), fd, mount })
+    }
+
+    /// The mount `id`, on which `fd` lies.
+    fn mount(&mut self, id: u64, fd: &OwnedFd) -> Option<Mount> {
+        if let Some(mount) = self.mounts.get(&id) {
+            return Some(*mount);
+        }
+        let flags = rustix::fs::fstatvfs(fd).ok()?.f_flag;
+        let mount = Mount {
+            id,
+            read_only: flags.contains(StatVfsMountFlags::RDONLY),
+            no_exec: flags.contains(StatVfsMountFlags::NOEXEC),
+        };
+        // A command makes no mounts: there are as many as its jail has.
+        self.mounts.insert(id, mount);
+        Some(mount)
+    }
+
+    /// The mount through which what is at `spot` is seen; where nothing is, the directory's.
+    pub(super) fn mount_of(&mut self, spot: &Spot) -> Mount {
+        let id = match &spot.state {
+            Some(state) if state.mount != spot.directory.mount.id => state.mount,
+            _ => return spot.directory.mount,
+        };
+        if let Some(mount) = self.mounts.get(&id) {
+            return *mount;
+        }
+        let opened =
+            rustix::fs::openat(&spot.directory.fd, &spot.name, NAME | OFlags::NOFOLLOW, Mode::empty());
+        opened.ok().and_then(|fd| self.mount(id, &fd)).unwrap_or(spot.directory.mount)
+    }
+
+    /// Every other case.
+    fn slow(&mut self, thread: i32, name: &Name) -> Found {
+        let Ok(task) = Task::open(thread) else { return Found::Closed };
+        match task.resolve(name.fd, &name.text, name.last) {
+            Ok(place) => {
+                let Some(parent) = place.parent else { return Found::Nameless };
+                match self.directory(parent).map(Rc::new) {
+                    Some(directory) => match State::at(&directory.fd, &place.name) {
+                        Ok(state) => Found::Spot(Spot { directory, name: place.name, state }),
+                        Err(_) => Found::Closed,
+                    },
+                    None => Found::Closed,
+                }
+            }
+            Err(lost) => Found::Lost(lost),
+        }
+    }
+
+    /// What a descriptor refers to.
+    fn descriptor(&mut self, thread: i32, fd: i32) -> Found {
+        let Ok(task) = Task::open(thread) else { return Found::Closed };
+        match task.descriptor(fd) {
+            Ok(place) => {
+                let Some(parent) = place.parent else { return Found::Nameless };
+                let Some(directory) = self.directory(parent).map(Rc::new) else { return Found::Closed };
+                match State::at(&directory.fd, &place.name) {
+                    Ok(state) => Found::Spot(Spot { directory, name: place.name, state }),
+                    Err(_) => Found::Closed,
+                }
+            }
+            Err(lost) => Found::Lost(lost),
+        }
+    }
+}
+
+/// What a descriptor of a thread, or its working directory, is called here.
+fn object(thread: i32, fd: i32) -> String {
+    if fd == libc::AT_FDCWD { format!("/proc/{thread}/cwd") } else { format!("/proc/{thread}/fd/{fd}") }
+}
+
+fn start(thread: i32, fd: i32) -> Option<Start> {
+    let found = rustix::fs::statx(CWD, object(thread, fd), AtFlags::empty(), WANTED).ok()?;
+    Some((found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id))
+}

@@ -1,0 +1,363 @@
+//! From a call to what is told of it: where its names lead, what the jail will say, what may change.
+//!
+//! Danger: everything here is read of processes that may lie. The kernel decides by what it reads itself.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::Watcher;
+use super::find::{Found, Spot};
+use super::predict::Predictor;
+use crate::supervisor::call::{self, Address, Memory, Name, Opening, Renaming, Unreadable, Wish};
+use crate::supervisor::observed::{Denial, Observed};
+use crate::supervisor::resolve::{Last, Task};
+use crate::supervisor::touched::Ways;
+use crate::supervisor::trace::judge::refused;
+use crate::sys::seccomp::Notification;
+
+/// How many refusals are remembered with what was made of them.
+const JUDGED: usize = 4096;
+
+/// A refusal that was judged: call, names, errno.
+pub(super) type Judged = (i32, PathBuf, Option<PathBuf>, i32);
+
+impl Watcher<'_> {
+    /// Looks at a call that the kernel will decide. What may change is noted with what it is now.
+    pub(super) fn look(&mut self, call: &Notification) {
+        let thread = call.thread;
+        let wish = match call::read(i64::from(call.call), call.arguments, Memory(thread)) {
+            Ok(Some(wish)) => wish,
+            // The kernel will not find it either.
+            Ok(None) | Err(Unreadable::Nothing | Unreadable::Long) => return,
+            Err(why @ Unreadable::Closed) => return self.unseen(call, why.word()),
+        };
+        match &wish {
+            Wish::Open(name, how) => self.open(call, &wish, name, how),
+            Wish::Metadata(name) if name.text.is_empty() => self.descriptor(call, &wish, name),
+            Wish::Rename(from, to, how) => self.rename(call, &wish, [from, to], *how),
+            Wish::Link(from, to) => {
+                let (from, to) = (self.spot(call, &wish, from), self.spot(call, &wish, to));
+                let Some(to) = to else { return };
+                // A file without a name (`O_TMPFILE`) gets its first one.
+                let errno = match &from {
+                    Some(from) => self.predictor(thread).link(from, &to),
+                    None => self.predictor(thread).make(&to),
+                };
+                match (errno, from) {
+                    (Some(errno), Some(from)) => {
+                        self.denied(call, &wish, &from.path(), Some(&to.path()), errno);
+                    }
+                    (Some(errno), None) => self.denied(call, &wish, &to.path(), None, errno),
+                    (None, _) => self.changes(call, &to, Ways::default()),
+                }
+            }
+            Wish::Truncate(name) => {
+                self.one(call, &wish, name, WRITTEN, |kernel, spot| kernel.truncate(spot))
+            }
+            Wish::Make(name) => {
+                self.one(call, &wish, name, Ways::default(), |kernel, spot| kernel.make(spot))
+            }
+            Wish::Remove(name, how) => {
+                let Some(spot) = self.spot(call, &wish, name) else { return };
+                if let Some(errno) = self.predictor(thread).remove(&spot, *how) {
+                    return self.denied(call, &wish, &spot.path(), None, errno);
+                }
+                self.changes(call, &spot, Ways::default());
+                if leads(&spot) {
+                    self.finder.forget();
+                }
+            }
+            Wish::Metadata(name) => {
+                let ways = Ways { metadata: true, attributes: sets_attributes(call.call), ..Ways::default() };
+                self.one(call, &wish, name, ways, |kernel, spot| kernel.metadata(spot));
+            }
+            Wish::Execute(name) => {
+                self.executes(call);
+                if let Some(spot) = self.spot(call, &wish, name)
+                    && let Some(errno) = self.predictor(thread).execute(&spot)
+                {
+                    self.denied(call, &wish, &spot.path(), None, errno);
+                }
+            }
+            Wish::Connect(address) => self.connects(call, &wish, address),
+            Wish::Bind(Address::Path(path)) => {
+                let name = here(path, Last::Keep);
+                self.one(call, &wish, &name, Ways::default(), |kernel, spot| kernel.make(spot));
+            }
+            Wish::Bind(Address::Ip(address)) => {
+                let ip = address.ip();
+                if self.ground.as_ref().is_some_and(|ground| ground.own_network)
+                    && !ip.is_loopback()
+                    && !ip.is_unspecified()
+                {
+                    self.denied(call, &wish, Path::new(""), None, libc::EADDRNOTAVAIL);
+                }
+            }
+            Wish::Bind(Address::Abstract(_) | Address::Other) | Wish::Socket(_) => {}
+        }
+    }
+
+    /// Tells of a call that the filter's own table refuses.
+    pub(super) fn told(&mut self, call: &Notification, errno: i32) {
+        let Ok(Some(wish)) = call::read(i64::from(call.call), call.arguments, Memory(call.thread)) else {
+            return;
+        };
+        let path = match wish_names(&wish).first() {
+            Some(name) => PathBuf::from(OsStr::from_bytes(&name.text)),
+            None => PathBuf::new(),
+        };
+        self.judge(call, &wish, (&path, None), errno, true);
+    }
+
+    fn predictor(&mut self, thread: i32) -> Predictor<'_> {
+        Predictor { finder: &mut self.finder, domain: &mut self.domain, thread }
+    }
+
+    /// Where a name of the call leads, if that is to a name; otherwise it is dealt with here.
+    fn spot(&mut self, call: &Notification, wish: &Wish, name: &Name) -> Option<Spot> {
+        match self.finder.find(call.thread, name) {
+            Found::Spot(spot) => Some(spot),
+            Found::Nameless => None,
+            Found::Lost(lost) => {
+                if lost.errno == rustix::io::Errno::NOENT {
+                    self.denied(call, wish, &lost.path, None, libc::ENOENT);
+                }
+                None
+            }
+            Found::Closed => {
+                self.unseen(call, "process");
+                None
+            }
+        }
+    }
+
+    /// A call about one name.
+    fn one(
+        &mut self,
+        call: &Notification,
+        wish: &Wish,
+        name: &Name,
+        ways: Ways,
+        predict: impl FnOnce(&mut Predictor<'_>, &Spot) -> Option<i32>,
+    ) {
+        let Some(spot) = self.spot(call, wish, name) else { return };
+        match predict(&mut self.predictor(call.thread), &spot) {
+            Some(errno) => self.denied(call, wish, &spot.path(), None, errno),
+            None => self.changes(call, &spot, ways),
+        }
+    }
+
+    fn open(&mut self, call: &Notification, wish: &Wish, name: &Name, how: &Opening) {
+        let Some(spot) = self.spot(call, wish, name) else { return };
+        match self.predictor(call.thread).open(how, &spot) {
+            Some(errno) => self.denied(call, wish, &spot.path(), None, errno),
+            None if how.nameless => {}
+            None if how.write || how.create && spot.state.is_none() => self.changes(call, &spot, WRITTEN),
+            None if self.ground.as_ref().is_some_and(|ground| ground.is_secret(&spot.path())) => {
+                self.denied(call, wish, &spot.path(), None, libc::EACCES);
+            }
+            None => {}
+        }
+    }
+
+    /// A change of metadata by a descriptor: mostly of a file that was just written.
+    fn descriptor(&mut self, call: &Notification, wish: &Wish, name: &Name) {
+        let Some(path) = self.finder.name_of_descriptor(call.thread, name.fd) else { return };
+        let ways = Ways { metadata: true, attributes: sets_attributes(call.call), ..Ways::default() };
+        if self.ledger.knows(&path, ways) {
+            return;
+        }
+        self.one(call, wish, name, ways, |kernel, spot| kernel.metadata(spot));
+    }
+
+    fn rename(&mut self, call: &Notification, wish: &Wish, names: [&Name; 2], how: Renaming) {
+        let (Some(from), Some(to)) = (self.spot(call, wish, names[0]), self.spot(call, wish, names[1]))
+        else {
+            return;
+        };
+        let (old, new) = (from.path(), to.path());
+        if let Some(errno) = self.predictor(call.thread).rename(&from, &to, how) {
+            return self.denied(call, wish, &old, Some(&new), errno);
+        }
+        let moved = Ways { moved: true, ..Ways::default() };
+        self.changes(call, &from, moved);
+        self.changes(call, &to, if how == Renaming::Exchange { moved } else { Ways::default() });
+        let process = self.process(call.thread);
+        if let Some(directory) = open_directory(&from) {
+            self.ledger.note_tree(&directory, &old, &new, process);
+        }
+        if let Some(directory) = open_directory(&to).filter(|_| how == Renaming::Exchange) {
+            self.ledger.note_tree(&directory, &new, &old, process);
+        }
+        if leads(&from) || leads(&to) {
+            self.finder.forget();
+        }
+    }
+
+    fn connects(&mut self, call: &Notification, wish: &Wish, address: &Address) {
+        match address {
+            Address::Ip(to) => {
+                let ip = to.ip().to_canonical();
+                let nowhere = self.ground.as_ref().is_some_and(|ground| ground.own_network)
+                    && !ip.is_loopback()
+                    && !ip.is_unspecified();
+                if nowhere {
+                    self.denied(call, wish, Path::new(""), None, libc::ENETUNREACH);
+                }
+            }
+            Address::Path(path) => {
+                let name = here(path, Last::Follow);
+                let Some(spot) = self.spot(call, wish, &name) else { return };
+                let path = spot.path();
+                let socket = spot.state.is_some_and(|state| state.kind() == FileType::Socket);
+                let lower = self
+                    .ground
+                    .as_ref()
+                    .is_some_and(|ground| ground.throws_away() && ground.in_workspace(&path));
+                if spot.state.is_none() {
+                    self.denied(call, wish, &path, None, libc::ENOENT);
+                } else if !socket || lower {
+                    self.denied(call, wish, &path, None, libc::ECONNREFUSED);
+                }
+            }
+            // Landlock's scope: only those of the command's own processes can be reached, and who made one is not seen.
+            Address::Abstract(_) | Address::Other => {}
+        }
+    }
+
+    /// Notes a name that may change.
+    fn changes(&mut self, call: &Notification, spot: &Spot, ways: Ways) {
+        let path = spot.path();
+        if !self.ground.as_ref().is_some_and(|ground| ground.in_workspace(&path))
+            || self.ledger.knows(&path, ways)
+        {
+            return;
+        }
+        let process = self.process(call.thread);
+        self.ledger.note(&path, process, spot.state, ways);
+    }
+
+    /// The kernel will answer `errno` because of the jail, unless ordinary permissions give the same.
+    fn denied(&mut self, call: &Notification, wish: &Wish, path: &Path, to: Option<&Path>, errno: i32) {
+        let own = |path: &Path| self.ground.as_ref().is_some_and(|ground| ground.in_workspace(path));
+        if errno == libc::ENOENT && (own(path) || matches!(wish, Wish::Execute(_))) {
+            return;
+        }
+        self.judge(call, wish, (path, to), errno, false);
+    }
+
+    fn judge(
+        &mut self,
+        call: &Notification,
+        wish: &Wish,
+        names: (&Path, Option<&Path>),
+        errno: i32,
+        by_filter: bool,
+    ) {
+        let key: Judged = match wish {
+            Wish::Connect(address) | Wish::Bind(address) => {
+                (call.call, PathBuf::from(format!("{address:?}")), None, errno)
+            }
+            Wish::Socket(family) => (call.call, PathBuf::from(family.to_string()), None, errno),
+            _ => (call.call, names.0.to_owned(), names.1.map(Path::to_owned), errno),
+        };
+        if let Some(denial) = self.judged.get(&key) {
+            if let Some(denial) = denial.clone() {
+                self.tell_of(call, denial);
+            }
+            return;
+        }
+        let denial = self.refusal(call, wish, errno, by_filter);
+        if self.judged.len() >= JUDGED {
+            self.judged.clear();
+        }
+        self.judged.insert(key, denial.clone());
+        if let Some(denial) = denial {
+            self.tell_of(call, denial);
+        }
+    }
+
+    fn refusal(&mut self, call: &Notification, wish: &Wish, errno: i32, by_filter: bool) -> Option<Denial> {
+        let task = Task::open(call.thread).ok()?;
+        if !self.waits(call) {
+            return None;
+        }
+        let led: Vec<_> = wish_names(wish)
+            .iter()
+            .map(|name| match name.text.is_empty() {
+                true => task.descriptor(name.fd),
+                false => task.resolve(name.fd, &name.text, name.last),
+            })
+            .collect();
+        refused(self.ground.as_ref()?, &task, wish, &led, errno, by_filter)
+    }
+
+    fn tell_of(&mut self, call: &Notification, denial: Denial) {
+        let process = self.process(call.thread);
+        self.tell(process, &Observed::Denial(denial));
+    }
+
+    fn unseen(&mut self, call: &Notification, why: &'static str) {
+        let number = call.call.unsigned_abs();
+        let process = self.process(call.thread);
+        let name = Self::call_name(number);
+        self.tell(process, &Observed::Unseen { call: name, why });
+    }
+}
+
+const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
+
+/// Whether the call sets or removes an extended attribute.
+fn sets_attributes(number: i32) -> bool {
+    const SETXATTRAT: i64 = 463;
+    const REMOVEXATTRAT: i64 = 466;
+    matches!(
+        i64::from(number),
+        libc::SYS_setxattr
+            | libc::SYS_lsetxattr
+            | libc::SYS_fsetxattr
+            | libc::SYS_removexattr
+            | libc::SYS_lremovexattr
+            | libc::SYS_fremovexattr
+            | SETXATTRAT
+            | REMOVEXATTRAT
+    )
+}
+
+fn here(path: &[u8], last: Last) -> Name {
+    Name { fd: libc::AT_FDCWD, text: path.to_vec(), last }
+}
+
+/// What is at a spot, if it is a directory.
+fn open_directory(spot: &Spot) -> Option<OwnedFd> {
+    if spot.state?.kind() != FileType::Directory {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(&spot.directory.fd, &spot.name, flags, Mode::empty()).ok()
+}
+
+/// Whether other names lead through what is at a spot.
+fn leads(spot: &Spot) -> bool {
+    spot.state.is_some_and(|state| matches!(state.kind(), FileType::Directory | FileType::Symlink))
+}
+
+/// The files that a call names, in its order.
+fn wish_names(wish: &Wish) -> Vec<Name> {
+    match wish {
+        Wish::Open(name, _)
+        | Wish::Truncate(name)
+        | Wish::Make(name)
+        | Wish::Remove(name, _)
+        | Wish::Metadata(name)
+        | Wish::Execute(name) => vec![name.clone()],
+        Wish::Rename(from, to, _) | Wish::Link(from, to) => vec![from.clone(), to.clone()],
+        Wish::Connect(Address::Path(path)) => vec![here(path, Last::Follow)],
+        Wish::Bind(Address::Path(path)) => vec![here(path, Last::Keep)],
+        Wish::Connect(_) | Wish::Bind(_) | Wish::Socket(_) => Vec::new(),
+    }
+}
