@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use swbox::service::{Command, Exit, Law, Run, end_on_panic, run_unjudged};
+use swbox::service::{Command, Exit, Law, Observe, Run, end_on_panic, run_unjudged};
 
 fn main() -> ExitCode {
     end_on_panic();
@@ -15,7 +15,15 @@ fn main() -> ExitCode {
     let state = args.next().map(|state| state.to_string_lossy().into_owned());
     let Some(line) = args.next() else { return ExitCode::from(2) };
     let law = Law { state, ..Law::default() };
-    let run = Run { law, command: Command::line(line), timeout: None, capture: false, dry_run: false };
+    let run = Run {
+        law,
+        command: Command::line(line),
+        timeout: None,
+        capture: false,
+        dry_run: false,
+        observe: Observe::Auto,
+        events: None,
+    };
     let code = match run_unjudged(&run).map(|report| report.outcome.map(|outcome| outcome.exit)) {
         Ok(Some(Exit::Code(code) | Exit::NotStarted { code, .. })) => code,
         Ok(Some(Exit::Signal(_) | Exit::Timeout) | None) => 124,

@@ -14,7 +14,6 @@ mod invoked;
 mod kit;
 mod law;
 mod planted;
-mod questions;
 mod store;
 mod trust;
 mod walk;

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use super::args_session::{ApproveArgs, RejectArgs, RulesArgs, SessionCommand, StateArgs, TransitionArgs};
+use super::args_session::{ApproveArgs, RejectArgs, SessionCommand, StateArgs, TransitionArgs};
 use super::output::ColorChoice;
-use crate::service::TimeSpan;
+use crate::service::{EventsTo, Observe, TimeSpan};
 
 /// Holds an agent's commands to the rights of the phase its work is in.
 ///
@@ -72,8 +73,6 @@ pub(super) enum Command {
     Approve(ApproveArgs),
     /// For a person: say no to what waits.
     Reject(RejectArgs),
-    /// For a person: your own rules, which allow, ask about or forbid commands whatever the workflow.
-    Rules(RulesArgs),
     /// For a person: accept the workflow or profile that a workspace brings, by its content.
     Trust(TrustArgs),
 }
@@ -133,7 +132,56 @@ pub(super) struct ExecArgs {
     #[arg(long, short)]
     pub(super) quiet: bool,
     #[command(flatten)]
+    pub(super) watch: WatchArgs,
+    #[command(flatten)]
     pub(super) command: CommandArgs,
+}
+
+/// How a run is watched, and who hears of it.
+#[derive(Debug, Args, Default)]
+pub(super) struct WatchArgs {
+    /// How the command is watched from outside: auto takes the cheapest way that state, session and profile need; reads
+    /// sees each open for reading too; trace has every true result.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(super) observe: Watch,
+    /// Write what happens as JSON Lines to a file outside the workspace, or to an open descriptor.
+    #[arg(long, value_name = "FILE|fd:N", value_parser = OsStringValueParser::new().try_map(|to| EventsTo::parse(&to)))]
+    pub(super) events: Option<EventsTo>,
+}
+
+/// Ways of watching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Watch {
+    /// The cheapest that is needed.
+    #[default]
+    Auto,
+    /// Nothing is seen.
+    Off,
+    /// Changes, connections and programs, before they happen.
+    Notify,
+    /// Every call with its true result.
+    Trace,
+    /// As notify, and each open for reading.
+    Reads,
+}
+
+impl Watch {
+    /// By its name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        clap::ValueEnum::from_str(name, false).ok()
+    }
+}
+
+impl From<Watch> for Observe {
+    fn from(watch: Watch) -> Self {
+        match watch {
+            Watch::Auto => Self::Auto,
+            Watch::Off => Self::Off,
+            Watch::Notify => Self::Notify,
+            Watch::Trace => Self::Trace,
+            Watch::Reads => Self::Reads,
+        }
+    }
 }
 
 /// `swbox exec` on its own: building the whole command line costs as much again as reading this part of it.
@@ -220,6 +268,10 @@ pub(super) struct AuditArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub(super) json: bool,
+    /// Run the commands too, each in a workspace that is thrown away, and show what they do beyond what their text
+    /// declares.
+    #[arg(long)]
+    pub(super) run: bool,
     /// How many commands of each group are shown.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(super) examples: usize,
@@ -237,9 +289,6 @@ pub(super) struct TrustArgs {
     /// Only say how the files stand; exit 1 where one is not accepted.
     #[arg(long, conflicts_with = "forget")]
     pub(super) list: bool,
-    /// Print one JSON object.
-    #[arg(long)]
-    pub(super) json: bool,
     /// The workspace. Default: the repository around the current directory, else that directory.
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,

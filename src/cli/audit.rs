@@ -12,6 +12,7 @@ use super::{json_line, law};
 use crate::diagnostic::Diagnostic;
 use crate::service::Decision;
 use crate::service::audit::{Audit, Group, audit as judge};
+use crate::service::gaps::{Gaps, gaps};
 
 /// How many programs a group names.
 const PROGRAMS: usize = 8;
@@ -19,6 +20,9 @@ const PROGRAMS: usize = 8;
 /// `swbox audit`.
 pub(super) fn audit(args: AuditArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
     let mut bar = Bar::new();
+    if args.run {
+        return run(args, &mut bar, color);
+    }
     let audit = judge(&law(args.law), &args.files, args.examples, |done, total| bar.show(done, total))?;
     bar.clear();
     if args.json {
@@ -31,6 +35,44 @@ pub(super) fn audit(args: AuditArgs, color: ColorChoice) -> Result<u8, Diagnosti
     } else {
         Code::PROBLEMS
     })
+}
+
+/// `swbox audit --run`.
+fn run(args: AuditArgs, bar: &mut Bar, color: ColorChoice) -> Result<u8, Diagnostic> {
+    let gaps = gaps(&law(args.law), &args.files, args.examples, |done, total| bar.show(done, total))?;
+    bar.clear();
+    if args.json {
+        print(&json_line(&gaps.to_json()))?;
+    } else {
+        print(&gaps_text(&gaps, Paint::stdout(color)))?;
+    }
+    Ok(if gaps.gaps.is_empty() { Code::OK } else { Code::PROBLEMS })
+}
+
+fn gaps_text(gaps: &Gaps, paint: Paint) -> String {
+    let mut out = format!(
+        "{} commands: {} ran ({} without their program, {} timed out), {} declare nothing\n",
+        gaps.total, gaps.ran, gaps.missing, gaps.timed_out, gaps.undeclaring
+    );
+    if gaps.gaps.is_empty() {
+        out.push_str("none did more than its text declares\n");
+    }
+    for gap in &gaps.gaps {
+        let program = if gap.program.is_empty() { "?".to_owned() } else { excerpt(&gap.program, 40) };
+        let what = match gap.class {
+            Some(class) => format!("undeclared {}", class.name()),
+            None => "another end when narrowed".to_owned(),
+        };
+        let _ = writeln!(out, "\n{} {}: {program}", paint.yellow(&what), gap.count);
+        if !gap.targets.is_empty() {
+            let targets: Vec<String> = gap.targets.iter().map(|target| excerpt(target, 60)).collect();
+            let _ = writeln!(out, "  {}", targets.join(", "));
+        }
+        for example in &gap.examples {
+            let _ = writeln!(out, "    {}", paint.dim(&excerpt(example, 100)));
+        }
+    }
+    out
 }
 
 fn text(audit: &Audit, paint: Paint) -> String {

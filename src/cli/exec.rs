@@ -1,6 +1,6 @@
 //! `exec`, `check` and the drop-in bash.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::args::{CheckArgs, ExecArgs};
+use super::args::{CheckArgs, ExecArgs, Watch};
 use super::exit::{self, Code};
 use super::output::{ColorChoice, Paint, complain, print};
 use super::refusal::{one, refusal, trailer};
@@ -17,7 +17,7 @@ use super::show::visible;
 use super::{json_line, law, quoted, required};
 use crate::diagnostic::Diagnostic;
 use crate::service::{
-    self, Command, Decision, Exit, Law, Report, Run, Script, ScriptFile, TimeSpan, report, session,
+    self, Command, Decision, EventsTo, Exit, Law, Report, Run, Script, ScriptFile, TimeSpan, report, session,
 };
 
 /// Scripts up to this size are judged by their text; longer ones are opaque.
@@ -42,6 +42,8 @@ pub(super) fn exec(args: ExecArgs, color: ColorChoice) -> Result<u8, Diagnostic>
                 timeout: args.timeout,
                 capture: args.json,
                 dry_run: args.dry_run,
+                observe: args.watch.observe.into(),
+                events: args.watch.events,
             },
             manner,
         )
@@ -87,11 +89,11 @@ fn tell(report: &Report, run: &Run, manner: Manner) -> Result<(), Diagnostic> {
             Some(session) => complain(&super::agent::held_back(session, paint)),
             None => complain(&format!("{}{}", refusal(&report.judgement, paint), line_hint(&run.command))),
         }
-        complain(&trailer(report, std::io::stderr().is_terminal()));
+        complain(&trailer(report, std::io::stderr().is_terminal(), paint));
     } else if run.dry_run {
         print(&super::explain::dry_run(report, Paint::stdout(manner.color)))?;
     } else {
-        complain(&trailer(report, std::io::stderr().is_terminal()));
+        complain(&trailer(report, std::io::stderr().is_terminal(), paint));
         complain(&ending(report, run));
     }
     Ok(())
@@ -149,8 +151,12 @@ fn code_of(report: &Report, dry_run: bool) -> u8 {
         return Code::SETUP;
     }
     let Some(outcome) = &report.outcome else { return if dry_run { Code::OK } else { Code::SETUP } };
-    if !outcome.is_sound() {
+    let effects = report.effects.as_ref();
+    if !outcome.is_sound() || effects.is_some_and(|effects| effects.events_failed.is_some()) {
         return Code::SETUP;
+    }
+    if effects.is_some_and(|effects| effects.stopped.is_some()) {
+        return Code::REFUSED;
     }
     match outcome.exit {
         Exit::Code(code) => code,
@@ -208,6 +214,8 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
         ..Law::default()
     };
     let mut timeout = None;
+    let mut observe = set("SWBOX_OBSERVE").map(|how| watched(&how)).transpose()?;
+    let mut events = set("SWBOX_EVENTS").map(|to| told(&to)).transpose()?;
     for (name, value) in call.own {
         match name {
             "--workflow" => law.workflow = Some(value),
@@ -215,6 +223,8 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
             "--state" => law.state = Some(value.to_string_lossy().into_owned()),
             "--profile" => law.profiles.push(value),
             "--workspace" => law.workspace = Some(PathBuf::from(value)),
+            "--observe" => observe = Some(watched(&value)?),
+            "--events" => events = Some(told(&value)?),
             _ => {
                 let span = TimeSpan::parse(&value.to_string_lossy());
                 timeout = Some(span.map_err(|problem| Diagnostic::new("bash_option", problem))?.0);
@@ -270,7 +280,22 @@ pub(super) fn bash(args: &[OsString]) -> Result<u8, Diagnostic> {
             complain(&format!("swbox: {name} is not honoured: no start-up file is read\n"));
         }
     }
-    perform(&Run { law, command, timeout, capture: false, dry_run: false }, manner)
+    let observe = observe.unwrap_or_default().into();
+    perform(&Run { law, command, timeout, capture: false, dry_run: false, observe, events }, manner)
+}
+
+/// A way of watching by its name.
+fn watched(name: &OsStr) -> Result<Watch, Diagnostic> {
+    name.to_str().and_then(Watch::named).ok_or_else(|| {
+        let shown = visible(&name.to_string_lossy());
+        Diagnostic::new("bash_option", format!("`{shown}` is no way of watching"))
+            .help("known: auto, off, notify, trace, reads")
+    })
+}
+
+/// Where events go.
+fn told(to: &OsStr) -> Result<EventsTo, Diagnostic> {
+    EventsTo::parse(to).map_err(|problem| Diagnostic::new("bash_option", problem))
 }
 
 /// What was found where a script should be.

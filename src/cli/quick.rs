@@ -7,16 +7,19 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::args::ExecArgs;
+use super::args::{ExecArgs, Watch};
+use crate::service::EventsTo;
 
 /// Reads what stands behind `exec`; `None` where it takes more than this to read it.
 pub(super) fn read(args: &[OsString]) -> Option<ExecArgs> {
     let mut exec = ExecArgs::default();
+    let mut observe = None;
     let mut words = args.iter();
     while let Some(word) = words.next() {
         match word.to_str()? {
             "--" => {
                 exec.command.argv = words.cloned().collect();
+                exec.watch.observe = observe.unwrap_or_default();
                 let whole = exec.command.line.is_none() && !exec.command.argv.is_empty();
                 return whole.then_some(exec);
             }
@@ -25,11 +28,14 @@ pub(super) fn read(args: &[OsString]) -> Option<ExecArgs> {
             "--state" => once(&mut exec.law.state, value(words.next()?)?.to_str()?.to_owned())?,
             "--profile" => exec.law.profile.push(value(words.next()?)?.to_owned()),
             "--workspace" => once(&mut exec.law.workspace, value(words.next()?)?.into())?,
+            "--observe" => once(&mut observe, Watch::named(value(words.next()?)?.to_str()?)?)?,
+            "--events" => once(&mut exec.watch.events, EventsTo::parse(value(words.next()?)?).ok()?)?,
             "--json" => flag(&mut exec.json)?,
             "--quiet" => flag(&mut exec.quiet)?,
             _ => return None,
         }
     }
+    exec.watch.observe = observe.unwrap_or_default();
     exec.command.line.is_some().then_some(exec)
 }
 
@@ -56,7 +62,7 @@ mod tests {
 
     #[test]
     fn both_readings_agree() {
-        const WORDS: [&str; 16] = [
+        const WORDS: [&str; 20] = [
             "--",
             "-c",
             "--workflow",
@@ -73,6 +79,10 @@ mod tests {
             "-",
             "",
             "--timeout",
+            "--observe",
+            "reads",
+            "--events",
+            "fd:3",
         ];
         let mut understood = 0;
         for length in 0..=4_u32 {

@@ -86,7 +86,7 @@ fn needs(reasons: &[&Reason]) -> Option<String> {
 }
 
 /// The edges to a state that allows the whole line.
-fn forward(hint: &Hint, in_session: bool) -> String {
+pub(super) fn forward(hint: &Hint, in_session: bool) -> String {
     let mut out = String::new();
     for (at, step) in hint.path.iter().enumerate() {
         if at > 0 {
@@ -136,7 +136,7 @@ fn outputs(out: &mut String, outcome: &Outcome) {
 }
 
 /// What is said after a run, or nothing.
-pub(super) fn trailer(report: &Report, terminal: bool) -> String {
+pub(super) fn trailer(report: &Report, terminal: bool, paint: Paint) -> String {
     let mut out = String::new();
     for notice in &report.notices {
         let _ = writeln!(out, "swbox: {}", visible(notice));
@@ -163,6 +163,10 @@ pub(super) fn trailer(report: &Report, terminal: bool) -> String {
             report.warnings.len(),
             visible(&shell_words::quote(&law.origin))
         );
+    }
+    super::denials::denials(&mut out, report, paint);
+    if let Some(problem) = report.effects.as_ref().and_then(|effects| effects.events_failed.as_ref()) {
+        out.push_str(&failure(problem, paint));
     }
     let Some(outcome) = &report.outcome else { return out };
     for path in &outcome.quarantined {

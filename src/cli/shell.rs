@@ -12,13 +12,15 @@ use crate::diagnostic::Diagnostic;
 pub(super) const HELP: &str = "\
 A drop-in bash: each command is held to the rights of the state its work is in.
 
-Usage: swbox bash [--session ID | --workflow W --state S --profile P] [--workspace DIR] [--timeout TIME] ARGUMENTS
+Usage: swbox bash [--session ID | --workflow W --state S --profile P] [--workspace DIR] [--timeout TIME]
+                  [--observe HOW] [--events FILE|fd:N] ARGUMENTS
        bash BASH-ARGUMENTS          where `bash` or `sh` is a link to swbox
 
 Bash's arguments are -c LINE [NAME [ARG…]], SCRIPT [ARG…], or -s with the script on standard input; options that
 change how a script runs (-e, -u, -x, -o pipefail …) are passed on. No start-up file is read: -l and -i mean nothing,
 BASH_ENV and ENV are not honoured. Without flags the law is that of the session SWBOX_SESSION, or of SWBOX_WORKFLOW,
 SWBOX_STATE, SWBOX_PROFILE and SWBOX_WORKSPACE, of whoever starts the shell; else of the workspace's session.
+SWBOX_OBSERVE and SWBOX_EVENTS stand for --observe and --events.
 A script is read once, whole, before anything runs: up to 64 KiB it is judged by its text, and these bytes lie read-only
 over its own path while it runs (without namespaces bash gets them as -c, and BASH_SOURCE is empty); a longer one is
 judged as opaque. There is no prompt: what is typed at a terminal is such a script.
@@ -61,7 +63,8 @@ pub(super) struct Call {
 }
 
 /// swbox's own flags in front of bash's.
-const OWN: [&str; 6] = ["--session", "--workflow", "--state", "--profile", "--workspace", "--timeout"];
+const OWN: [&str; 8] =
+    ["--session", "--workflow", "--state", "--profile", "--workspace", "--timeout", "--observe", "--events"];
 
 /// Letters that change how bash runs a script and are passed on.
 const PASSED: &[u8] = b"abefhkmnpuvxBCEHPT";

@@ -35,7 +35,7 @@ mod sockets;
 mod spread;
 mod watch;
 
-pub use crate::sys::streams::{closed_at_start, directory_stream, set_input};
+pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, set_input};
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
 pub use launch::{launch, launch_best, launch_observed};

@@ -10,7 +10,9 @@ mod evaluate;
 mod hint;
 pub mod law;
 pub mod need;
+pub mod program;
 pub mod reason;
+pub mod right;
 pub mod rights;
 pub mod rule;
 mod scratch;
@@ -18,6 +20,8 @@ mod snippet;
 
 pub use decision::{Decision, Evaluation, Hint, Reason, Step};
 pub use law::StateLaw;
+pub use program::Started;
+pub use right::Right;
 pub use rights::{NetworkRight, Rights, RightsRequest, WorkspaceRight};
 pub use rule::{Base, Origin, RuleSet};
 

@@ -178,7 +178,7 @@ fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {
 }
 
 /// The workspace right of a state for a line that may not write there.
-fn unwritten(law: &StateLaw) -> WorkspaceRight {
+pub(super) fn unwritten(law: &StateLaw) -> WorkspaceRight {
     if law.executes() {
         WorkspaceRight::ThrowAway
     } else if law.has(need::READING.union(need::GIT)) || law.opaque_read_only() {

@@ -55,6 +55,13 @@ pub(super) struct Said<'r> {
 }
 
 impl RuleSet {
+    /// The same where programs are, or are not, judged by what they are given.
+    #[must_use]
+    pub fn judging_argv(mut self, judged: bool) -> Self {
+        self.argv_judged = judged;
+        self
+    }
+
     /// Adds rules of one origin, after holding each against its own examples.
     ///
     /// # Errors
@@ -79,11 +86,6 @@ impl RuleSet {
             self.rules.push(rule);
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
-    }
-
-    /// Whether there is no rule.
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
     }
 
     /// Whether a rule could refuse or ask, so that a line must be readable.

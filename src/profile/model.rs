@@ -11,6 +11,7 @@ use super::spec::{Limits, Protection, Requirement};
 use super::value::{Below, Place, Size, TimeSpan, VariablePattern, is_variable_name};
 use crate::classify::UserRows;
 use crate::diagnostic::Diagnostic;
+use crate::workflow::model::Observe;
 
 /// One profile, or several merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -46,6 +47,9 @@ pub struct Profile {
     pub commands: UserRows,
     /// Files of the host that commands see with a text behind their own.
     pub append: Vec<Append>,
+    /// What is watched beside the ordinary: `reads`, `trace`.
+    #[serde(deserialize_with = "watched")]
+    pub observe: Vec<Observe>,
 }
 
 /// A file of the host that commands which execute the unseen see with `text` behind its own; where it is not visible,
@@ -154,6 +158,21 @@ fn host_entries<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<String
     Ok(Vec::<Entry>::deserialize(input)?.into_iter().map(|entry| entry.0).collect())
 }
 
+/// Words for what is watched.
+fn watched<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Observe>, D::Error> {
+    struct Word(Observe);
+    impl<'de> Deserialize<'de> for Word {
+        fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+            super::value::checked(input, |text| match text {
+                "reads" => Ok(Self(Observe::Reads)),
+                "trace" => Ok(Self(Observe::Trace)),
+                _ => Err(format!("`{text}` cannot be watched: write `reads` or `trace`")),
+            })
+        }
+    }
+    Ok(Vec::<Word>::deserialize(input)?.into_iter().map(|word| word.0).collect())
+}
+
 /// What a credential is made of, and whether commands get it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -247,6 +266,7 @@ impl Profile {
             protections,
             commands,
             append,
+            observe,
         } = later;
         self.description = description;
         list(&mut self.binds.system, binds.system);
@@ -270,6 +290,7 @@ impl Profile {
         self.limits.extend(limits);
         list(&mut self.commands.0, commands.0);
         list(&mut self.append, append);
+        list(&mut self.observe, observe);
     }
 }
 
@@ -344,6 +365,7 @@ mod tests {
             "[workspace]\noutputs = [\"../x\"]",
             "[secrets]\npaths = [\"/a/*/b\"]",
             "[network]\nhosts = [\"a.example\", \"https://b.example\"]",
+            "description = \"x\"\nobserve = [\"writes\"]",
         ] {
             assert_eq!(refused(text).line, Some(2), "{text}: {}", refused(text));
         }

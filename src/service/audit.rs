@@ -205,7 +205,7 @@ fn program_of(reason: &Reason, reading: &Classification) -> Option<String> {
     (!prefix.is_empty()).then(|| prefix.iter().take(3).cloned().collect::<Vec<_>>().join(" "))
 }
 
-fn bytes(file: &Path) -> Result<Vec<u8>, Diagnostic> {
+pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |error: std::io::Error| {
         Diagnostic::new("input_unreadable", format!("cannot be read: {error}")).file(file)
     };
@@ -219,7 +219,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// The commands of a history: one a line, plain or as JSON objects; time stamps of bash and zsh are dropped.
-fn commands_of(bytes: &[u8]) -> Vec<String> {
+pub(super) fn commands_of(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut commands = Vec::new();
     for line in text.lines() {

@@ -6,9 +6,11 @@
 pub mod audit;
 mod clock;
 pub mod doctor;
+pub mod effects;
 pub mod explain;
 mod family;
 mod fault;
+pub mod gaps;
 mod harnesses;
 mod host;
 pub mod overview;
@@ -18,27 +20,29 @@ mod profiles;
 mod reading;
 pub mod report;
 pub mod request;
-mod rules;
 mod run;
 pub mod session;
 mod setting;
 mod suggest;
 mod trust;
+mod watched;
 mod workflow;
 mod workflows;
 mod workspace;
 
 pub use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, Subject};
 pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome, end_by_interrupt};
-pub use crate::policy::{Decision, Evaluation, Hint, NetworkRight, Reason, Rights, Step, WorkspaceRight};
+pub use crate::policy::{
+    Decision, Evaluation, Hint, NetworkRight, Reason, Right, Rights, Step, WorkspaceRight,
+};
 pub use crate::profile::value::TimeSpan;
 pub use crate::shell::{Span, Trust};
+pub use crate::supervisor::{Act, Cause as DenialCause, Denial, Target};
 pub use crate::workflow::new::Wishes;
 pub use fault::end_on_panic;
 pub use person::Terminal;
 pub use report::{Judgement, LawShown, Report};
-pub use request::{Command, Law, Run, Script, ScriptFile};
-pub use rules::{UserRule, UserRules, forget_rule, user_rules};
+pub use request::{Command, EventsTo, Law, Observe, Run, Script, ScriptFile};
 pub use run::{run, run_unjudged};
 pub use setting::{Reader, check};
 pub use trust::{Candidate, Standing, accept_file, candidates, forget_file};

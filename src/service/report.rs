@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::effects::Effects;
 use super::session::SessionShown;
 use crate::classify::{Classification, ClassifiedSegment, Op, Subject};
 use crate::diagnostic::Diagnostic;
@@ -71,6 +72,8 @@ pub struct Report {
     pub warnings: Vec<Diagnostic>,
     /// What the session adds, where one applies.
     pub session: Option<SessionShown>,
+    /// What was seen of the run; absent when it did not run.
+    pub effects: Option<Effects>,
 }
 
 impl Judgement {
@@ -186,7 +189,7 @@ fn span(span: Span) -> Value {
     json!({ "start": span.start, "end": span.end })
 }
 
-fn hint(hint: &Hint) -> Value {
+pub(super) fn hint(hint: &Hint) -> Value {
     json!({
         "path": hint.path,
         "grants": hint.grants,
@@ -234,6 +237,9 @@ impl Report {
                 .map(|(stdout, stderr)| json!({ "stdout": captured(stdout), "stderr": captured(stderr) }));
             fields.insert("output".into(), output.unwrap_or(Value::Null));
             fields.insert("refused_hosts".into(), json!(outcome.refused_hosts));
+        }
+        if let Some(effects) = &self.effects {
+            fields.extend(effects.fields());
         }
         Value::Object(fields)
     }
@@ -321,7 +327,7 @@ fn name_of(protection: &crate::profile::Protection) -> String {
 }
 
 /// How the command ended.
-fn exit(outcome: &Outcome) -> Value {
+pub(super) fn exit(outcome: &Outcome) -> Value {
     let mut fields = Map::new();
     fields.insert("code".into(), Value::Null);
     fields.insert("signal".into(), Value::Null);

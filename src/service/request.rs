@@ -74,6 +74,51 @@ pub struct Law {
     pub no_narrow: bool,
 }
 
+/// How a run is watched, as asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Observe {
+    /// The cheapest way that state, session and profile need.
+    #[default]
+    Auto,
+    /// Not at all.
+    Off,
+    /// What changes something, connects or begins a program is seen before it happens.
+    Notify,
+    /// Every call is seen with its true result, by tracing.
+    Trace,
+    /// As `Notify`, and each open for reading too.
+    Reads,
+}
+
+/// Where the events of a run go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventsTo {
+    /// Appended to this file.
+    File(PathBuf),
+    /// To this inherited descriptor.
+    Descriptor(i32),
+}
+
+impl EventsTo {
+    /// Reads `FILE` or `fd:N`; `./fd:3` is a file of that name.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &std::ffi::OsStr) -> Result<Self, String> {
+        match text.to_str().and_then(|text| text.strip_prefix("fd:")) {
+            Some(number) => match number.parse() {
+                Ok(number) => Ok(Self::Descriptor(number)),
+                Err(_) => {
+                    Err(format!("`{number}` is no descriptor; write fd:3, or ./fd:{number} for a file"))
+                }
+            },
+            None if text.is_empty() => Err("name a file or fd:N".to_owned()),
+            None => Ok(Self::File(text.into())),
+        }
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -87,4 +132,8 @@ pub struct Run {
     pub capture: bool,
     /// Plan, and run nothing.
     pub dry_run: bool,
+    /// How it is watched.
+    pub observe: Observe,
+    /// Where its events go.
+    pub events: Option<EventsTo>,
 }

@@ -10,6 +10,7 @@ use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
 use super::session;
 use super::setting::Setting;
+use super::watched::{self, Launch, Wishes};
 use super::workspace;
 use crate::classify::{Classification, OpClass};
 use crate::diagnostic::Diagnostic;
@@ -42,6 +43,7 @@ pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
 
 fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let mut setting = Setting::new(&run.law)?;
+    setting.sees_programs = watched::sees_programs(run.observe);
     refuse_secret(&mut setting, run)?;
     if setting.bound.is_some() {
         return session::perform(setting, run);
@@ -53,6 +55,7 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
         return Ok(report);
     }
     let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
+    let choice = watched::choose(&setting, &policy, run, &report.judgement, Wishes::default())?;
     drop(policy);
     let how = if run.dry_run { jail::plan } else { jail::best };
     let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;
@@ -61,7 +64,18 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     } else {
         let executes = runs_the_unseen(&report.judgement.classification);
         let whole = || self::plan(&setting, &rights, executes, &run.command, run.timeout, jail::plan);
-        report.outcome = Some(jail::launch_best(&plan, whole, capture(run, &plan), None)?);
+        let (setting, judgement) = (&setting, &report.judgement);
+        let launch = Launch {
+            setting,
+            run,
+            judgement,
+            rights: &rights,
+            plan: &plan,
+            capture: capture(run, &plan),
+            choice,
+        };
+        let (outcome, effects) = watched::launch(launch, Some(&whole))?;
+        (report.outcome, report.effects) = (Some(outcome), Some(effects));
     }
     report.rights = Some(rights);
     Ok(report)
@@ -91,6 +105,7 @@ pub(super) fn begin(setting: &Setting, judgement: Judgement) -> Report {
         notices: setting.place.notice.iter().cloned().collect(),
         warnings: setting.workflow.loaded.violations.clone(),
         session: None,
+        effects: None,
         judgement,
     }
 }

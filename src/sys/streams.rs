@@ -52,6 +52,19 @@ pub fn set_input(bytes: &[u8]) -> std::io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&file)?)
 }
 
+/// A copy of a descriptor that was open when the process began; it closes on exec.
+///
+/// # Errors
+/// What the kernel says: there is none of this number.
+pub fn inherited(number: std::os::fd::RawFd) -> std::io::Result<std::os::fd::OwnedFd> {
+    if number < 0 {
+        return Err(std::io::Error::from_raw_os_error(libc::EBADF));
+    }
+    // SAFETY: it is borrowed for this one call, which fails with EBADF where nothing of this number is open.
+    let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+    Ok(rustix::io::fcntl_dupfd_cloexec(borrowed, 3)?)
+}
+
 /// The name of the first standard stream that was closed when the process began.
 pub fn closed_at_start() -> Option<&'static str> {
     let closed = CLOSED.load(Ordering::Relaxed);

@@ -7,6 +7,7 @@ use crate::workflow::{Loaded, builtin::builtin, load};
 
 mod commands;
 mod lines;
+mod programs;
 mod properties;
 mod real;
 mod rights;

@@ -4,28 +4,29 @@
 //! Danger: a command's rights are those of the state that its `start` was written in. Where the state has moved since
 //! the judgement, it is judged again; nothing runs whose start could not be written.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::json;
 
-use super::carry::{self, Carried};
+use super::carry;
 use super::evidence;
 use super::find::{Bound, unknown};
 use super::life;
 use super::place::Place as Kept;
-use super::question;
 use super::touched::Watch;
-use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
 use crate::jail::{self, Exit, JailPlan, Outcome};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
+use crate::service::effects::Choice;
 use crate::service::report::{Judgement, Report};
-use crate::service::request::Run;
+use crate::service::request::{Observe, Run};
 use crate::service::run as plain;
 use crate::service::setting::Setting;
+use crate::service::watched::{self, Launch, Wishes};
 use crate::store::{Durability, Hash, Running, SessionRow, Store, secrets_of};
 
 /// How often a command is judged anew because the session moved meanwhile.
@@ -46,8 +47,8 @@ pub struct SessionShown {
     pub approval: Option<String>,
     /// Whether it ran because a person had approved it.
     pub approved: bool,
-    /// How touched files were seen: `looked` (the workspace before and after), `named` (the files that the line names,
-    /// before and after), or `none`.
+    /// How touched files were seen: `observed` (as they were touched, by whatever program), `looked` (the workspace
+    /// before and after), `named` (the files that the line names, before and after), or `none`.
     pub source: &'static str,
     /// The workspace files that were touched, as far as seen.
     pub touched: Vec<String>,
@@ -77,6 +78,12 @@ enum Started {
 /// Whatever keeps swbox from judging, writing the start, planning or launching.
 pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Report, Diagnostic> {
     let secrets = secrets(&setting);
+    let said = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe);
+    let run = &Run {
+        observe: if run.observe == Observe::Auto { said.unwrap_or_default() } else { run.observe },
+        ..run.clone()
+    };
+    setting.sees_programs = watched::sees_programs(run.observe);
     for _ in 0..ROUNDS {
         let policy = setting.policy()?;
         let judgement = setting.judge(&policy, &run.command)?;
@@ -87,11 +94,18 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         } else {
             None
         };
+        let key = key(run, &setting.place.cwd);
+        let choice = match &rights {
+            Some(rights) => {
+                let wishes = wishes(&setting, rights, &key);
+                watched::choose(&setting, &policy, run, &report.judgement, wishes)?
+            }
+            None => Choice::OFF,
+        };
         drop(policy);
         let plan = match &rights {
             Some(rights) => {
-                let how = if run.dry_run { jail::plan } else { jail::best };
-                let plan = plain::ready(&mut setting, run, &report.judgement, rights, how)?;
+                let plan = plain::ready(&mut setting, run, &report.judgement, rights, jail::plan)?;
                 Some(in_session(&setting, run, &report.judgement, rights, plan))
             }
             None => None,
@@ -101,32 +115,21 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             report.plan = plan.filter(|_| report.judgement.allowed());
             return Ok(report);
         }
-        let mut call = call(run, &report.judgement, rights.as_ref(), &setting.place.cwd)?;
-        if call.decision == Decision::Prompt {
-            call.question = Some(Box::new(question::of(&setting, &report.judgement)));
-        }
-        let prompted = call.decision == Decision::Prompt;
         let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
+        let call = call(&key, &report.judgement, rights.as_ref())?;
         let shown = report.judgement.source.clone();
         match start(bound, call, &shown, &report, &secrets)? {
             (Started::Moved, _) => setting.follow()?,
-            (Started::Refused(mut session), notices) => {
+            (Started::Refused(session), notices) => {
                 report.notices.extend(notices);
-                if let Some(approval) = session.approval.clone()
-                    && prompted
-                    && wait::waits(&setting)
-                    && wait::is_approved(&setting, &approval, run.timeout, &mut session)?
-                {
-                    setting.follow()?;
-                    continue;
-                }
                 report.session = Some(*session);
                 return Ok(report);
             }
             (Started::Runs(ticket), notices) => {
                 report.notices.extend(notices);
                 let (Some(rights), Some(plan)) = (rights, plan) else { return Err(unknown("")) };
-                return run_started(setting, run, report, ticket, &rights, &plan, &secrets);
+                let work = Work { run, rights: &rights, plan: &plan, choice, key: &key };
+                return run_started(setting, work, report, ticket, &secrets);
             }
         }
     }
@@ -135,6 +138,20 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         format!("the session moved {ROUNDS} times while the command was judged"),
     )
     .help("repeat it"))
+}
+
+/// The digest of exactly this command in this directory.
+fn key(run: &Run, cwd: &Path) -> String {
+    Hash::of(format!("{:?}\0{}", run.command, cwd.display()).as_bytes()).to_string()
+}
+
+/// What the session wants to see of a command.
+fn wishes(setting: &Setting, rights: &Rights, key: &str) -> Wishes {
+    let missed = setting
+        .bound
+        .as_ref()
+        .is_some_and(|bound| Kept::of(&bound.row).missed.iter().any(|known| known == key));
+    Wishes { touched: writes(rights), reads: missed }
 }
 
 /// The plan with what the session carries from command to command.
@@ -163,12 +180,7 @@ pub(super) fn secrets(setting: &Setting) -> Vec<String> {
 }
 
 /// The call as the engine judges it.
-fn call(
-    run: &Run,
-    judgement: &Judgement,
-    rights: Option<&Rights>,
-    cwd: &std::path::Path,
-) -> Result<Call, Diagnostic> {
+fn call(key: &str, judgement: &Judgement, rights: Option<&Rights>) -> Result<Call, Diagnostic> {
     let evaluation = &judgement.evaluation;
     // What could not be read is a matter of syntax, and no decision of the agent's.
     let syntax = evaluation.decision == Decision::Forbidden
@@ -187,12 +199,7 @@ fn call(
         counts: !syntax,
         writes: rights.is_some_and(writes),
         edit: None,
-        command: Some(Command {
-            key: Hash::of(format!("{:?}\0{}", run.command, cwd.display()).as_bytes()).to_string(),
-            prefix,
-            shown: judgement.source.clone(),
-        }),
-        question: None,
+        command: Some(Command { key: key.to_owned(), prefix, shown: judgement.source.clone() }),
         held: rights.map(Held::from),
         background: false,
     })
@@ -219,7 +226,7 @@ fn start(
         let now = session_of(&row)?;
         now.current.workflow != bound.session.current.workflow || now.state() != bound.session.state()
     };
-    if moved || !Kept::of(&row).same_law(&Kept::of(&bound.row)) {
+    if moved || Kept::of(&row).law != Kept::of(&bound.row).law {
         return Ok((Started::Moved, Vec::new()));
     }
     desk.bury(&mut row)?;
@@ -264,39 +271,51 @@ pub(super) fn texts(desk: &Desk<'_>) -> Vec<String> {
     desk.notices.iter().map(|notice| notice.text.clone()).collect()
 }
 
+/// What is to be run.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    run: &'a Run,
+    rights: &'a Rights,
+    plan: &'a JailPlan,
+    choice: Choice,
+    key: &'a str,
+}
+
 /// Runs a command whose start is written, and writes its end.
 fn run_started(
     mut setting: Setting,
-    run: &Run,
+    work: Work<'_>,
     mut report: Report,
     ticket: Ticket,
-    rights: &Rights,
-    plan: &JailPlan,
     secrets: &[String],
 ) -> Result<Report, Diagnostic> {
+    let Work { run, rights, plan, choice, key } = work;
     let workspace = setting.place.workspace.clone();
     let watch = if writes(rights) {
-        let whole = setting.bound.as_ref().is_some_and(|bound| watched(&bound.workflow, bound));
+        let whole = setting.bound.as_ref().is_some_and(|bound| depends(&bound.workflow, bound));
         Watch::begin(&workspace, &report.judgement.classification, whole)
     } else {
         Watch::Nothing
     };
-    let whole = || {
-        let executes = plain::runs_the_unseen(&report.judgement.classification);
-        let plan = plain::plan(&setting, rights, executes, &run.command, run.timeout, jail::plan)?;
-        Ok(in_session(&setting, run, &report.judgement, rights, plan))
+    let capture = plain::capture(run, plan);
+    let launch =
+        Launch { setting: &setting, run, judgement: &report.judgement, rights, plan, capture, choice };
+    let (launched, effects) = match watched::launch(launch, None) {
+        Ok((outcome, effects)) => (Ok(outcome), Some(effects)),
+        Err(problem) => (Err(problem), None),
     };
-    let launched = jail::launch_best(plan, whole, plain::capture(run, plan), None);
-    let touched = watch.finish(&workspace);
+    let touched = watch.finish(&workspace, None);
+    let stopped = effects.as_ref().is_some_and(|effects| effects.stopped.is_some());
     let proof = match &launched {
         Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
         Err(_) => None,
     };
     let ended = Ended {
         call: ticket.call.clone(),
-        exit_code: launched.as_ref().ok().and_then(exit_code),
-        // A jail that failed on its way may have run something.
-        lost: launched.is_err(),
+        exit_code: if stopped { Some(126) } else { launched.as_ref().ok().and_then(exit_code) },
+        // A jail that failed on its way may have run something; and what was not seen may have written.
+        lost: launched.is_err() || !touched.whole && writes(rights),
+        denials: effects.as_ref().map_or(0, |effects| u32::try_from(effects.refusals()).unwrap_or(u32::MAX)),
         touched: touched
             .files
             .iter()
@@ -306,7 +325,6 @@ fn run_started(
         output: launched.as_ref().map_or(0, output),
         proof,
         planted: launched.as_ref().map(evidence::planted_by).unwrap_or_default(),
-        ..Ended::default()
     };
     let mut session = SessionShown {
         id: String::new(),
@@ -317,9 +335,16 @@ fn run_started(
         ..SessionShown::default()
     };
     let farewell = launched.as_ref().ok().and_then(|outcome| outcome.farewell.as_ref());
-    let carry = |carried: &mut Carried| match farewell {
-        Some(farewell) => carried.take(farewell, &plan.env, &workspace, &setting.place.caller),
-        None => Vec::new(),
+    let caller = setting.place.caller.clone();
+    let carry = |kept: &mut Kept| {
+        if let Some(effects) = &effects {
+            kept.missed(key, effects.misses_reads());
+            kept.unwatched = choice != Choice::OFF && effects.choice == Choice::OFF;
+        }
+        match farewell {
+            Some(farewell) => kept.carried.take(farewell, &plan.env, &workspace, &caller),
+            None => Vec::new(),
+        }
     };
     let written = match setting.bound.as_mut() {
         Some(bound) => end(bound, &ticket, ended, rights, &report, secrets, carry),
@@ -335,12 +360,13 @@ fn run_started(
     }
     report.session = Some(session);
     report.rights = Some(rights.clone());
+    report.effects = effects;
     report.outcome = Some(launched?);
     Ok(report)
 }
 
 /// Whether anything in the session depends on which files a command touches.
-fn watched(workflow: &Workflow, bound: &Bound) -> bool {
+fn depends(workflow: &Workflow, bound: &Bound) -> bool {
     let limited = workflow
         .machine(&bound.session.current.workflow)
         .and_then(|machine| machine.states.get(bound.session.state()))
@@ -356,7 +382,7 @@ fn end(
     rights: &Rights,
     report: &Report,
     secrets: &[String],
-    carry: impl FnOnce(&mut Carried) -> Vec<String>,
+    carry: impl FnOnce(&mut Kept) -> Vec<String>,
 ) -> Result<(SessionRow, Vec<String>), Diagnostic> {
     let id = clock::id("x")?;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
@@ -364,18 +390,18 @@ fn end(
     desk.write.ended(&row.id, ticket.position)?;
     let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
     let extra = json!({ "command": report.judgement.source, "start": ticket.position });
-    let mut kept = Kept::of(&row);
-    let before = kept.carried.clone();
-    let carried = carry(&mut kept.carried);
-    if kept.carried != before {
-        row.place = kept.to_json();
-    }
     desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
     if writes(rights) {
         desk.tell_others(&row, &paths)?;
     }
+    let mut kept = Kept::of(&row);
     let mut notices = texts(&desk);
-    notices.extend(carried);
+    let before = kept.clone();
+    notices.extend(carry(&mut kept));
+    if kept != before {
+        row.place = kept.to_json();
+        desk.write.update(&row)?;
+    }
     desk.write.commit()?;
     Ok((row, notices))
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::carry::Carried;
+use crate::service::request::Observe;
 use crate::store::SessionRow;
 
 /// As it is kept with the session.
@@ -17,18 +18,25 @@ pub(super) struct Place {
     position: u64,
     /// How often a person has reloaded the law.
     pub(super) law: u64,
-    /// How often a person has given it other rules of the user.
-    pub(super) rules: u64,
-    /// The commit that the repository was at when the session began; empty where there was none.
-    pub(super) base: String,
     /// What goes from one command to the next.
     pub(super) carried: Carried,
+    /// Commands (by the digest that an approval would bind to) of which a read seemed to be refused: the next run of one
+    /// is watched for reads.
+    pub(super) missed: Vec<String>,
+    /// Whether this host was found not to let anybody watch: then the workspace is looked at instead.
+    pub(super) unwatched: bool,
+    /// How the session's commands are watched, where a person has said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) observe: Option<Observe>,
 }
 
+/// How many commands are remembered whose reads were missed.
+const MISSED: usize = 32;
+
 impl Place {
-    /// That of a session that begins at this commit.
-    pub(super) fn beginning(base: String) -> Self {
-        Self { base, ..Self::default() }
+    /// Of a new session whose commands are watched so.
+    pub(super) fn watched(observe: Observe) -> Self {
+        Self { observe: (observe != Observe::Auto).then_some(observe), ..Self::default() }
     }
 
     /// The place of a session; an empty one where it has none.
@@ -40,9 +48,14 @@ impl Place {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// Whether the law is that of `other`.
-    pub(super) fn same_law(&self, other: &Self) -> bool {
-        (self.law, self.rules) == (other.law, other.rules)
+    /// Notes whether a read of a command seemed to be refused.
+    pub(super) fn missed(&mut self, key: &str, missed: bool) {
+        self.missed.retain(|known| known != key);
+        if missed {
+            self.missed.push(key.to_owned());
+            let surplus = self.missed.len().saturating_sub(MISSED);
+            self.missed.drain(..surplus);
+        }
     }
 
     /// Notes a move.

@@ -1,5 +1,6 @@
-//! Which workspace files a command touched. Until writes are observed as they happen there are two sources, both by
-//! looking before and after: the whole workspace where the workflow depends on it, else the files that the line names.
+//! Which workspace files a command touched: as they were seen to be touched, by whatever program. Where nobody watches
+//! there are two other sources, both by looking before and after: the whole workspace where the workflow depends on it,
+//! else the files that the line names.
 //!
 //! Danger: a source that misses a file is a hook that does not fire. Each result says which source it is from, and none
 //! is claimed where none could be had.
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 use crate::classify::{Classification, OpClass, Subject};
+use crate::service::effects;
 use crate::shell::Trust;
 
 /// The look before a command.
@@ -21,11 +23,13 @@ pub(super) enum Watch {
     Named(Vec<PathBuf>, Box<Tree>),
 }
 
-/// What was touched, and how that is known: `looked`, `named`, or `none`.
+/// What was touched, and how that is known: `observed`, `looked`, `named`, or `none`.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     pub(super) source: &'static str,
     pub(super) files: Option<Vec<String>>,
+    /// Whether what was seen can be all; a look makes no such claim and counts as before.
+    pub(super) whole: bool,
 }
 
 impl Watch {
@@ -43,19 +47,23 @@ impl Watch {
         }
     }
 
-    /// Looks again.
-    pub(super) fn finish(self, workspace: &Path) -> Touched {
-        match self {
-            Self::Nothing => Touched { source: "none", files: None },
+    /// What was seen, or else what another look shows.
+    pub(super) fn finish(self, workspace: &Path, seen: Option<&effects::Touched>) -> Touched {
+        if let Some(seen) = seen {
+            let files = seen.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            return Touched { source: "observed", files: Some(files), whole: seen.whole };
+        }
+        let (source, files) = match self {
+            Self::Nothing => ("none", None),
             Self::Whole(before) => match Tree::look(workspace) {
-                Some(after) => Touched { source: "looked", files: Some(before.changed_until(&after)) },
-                None => Touched { source: "none", files: None },
+                Some(after) => ("looked", Some(before.changed_until(&after))),
+                None => ("none", None),
             },
             Self::Named(paths, before) => {
-                let after = Tree::look_at(workspace, &paths);
-                Touched { source: "named", files: Some(before.changed_until(&after)) }
+                ("named", Some(before.changed_until(&Tree::look_at(workspace, &paths))))
             }
-        }
+        };
+        Touched { source, files, whole: true }
     }
 }
 

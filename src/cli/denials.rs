@@ -1,0 +1,142 @@
+//! After a run: what the jail refused it, in a few lines, with what would let it pass.
+
+use std::fmt::Write as _;
+
+use super::output::Paint;
+use super::refusal::forward;
+use super::show::{excerpt, visible};
+use crate::service::effects::{Denied, Effects, Grant};
+use crate::service::{Act, Report, Target};
+
+/// How many kinds of refusals are shown.
+const MOST: usize = 6;
+
+/// How many ways on are shown.
+const WAYS: usize = 2;
+
+/// How much of a name is shown.
+const LONGEST: usize = 160;
+
+/// What was refused, or nothing.
+pub(super) fn denials(out: &mut String, report: &Report, paint: Paint) {
+    let Some(effects) = &report.effects else { return };
+    stopped(out, effects, paint);
+    let named = |denied: &&Denied| !by_proxy(report, denied);
+    let denied: Vec<&Denied> = effects.denials.iter().filter(named).collect();
+    let count: u64 = denied.iter().map(|denied| denied.count).sum();
+    if count == 0 {
+        return;
+    }
+    let state = visible(&report.judgement.law.state);
+    let inferred = denied.iter().all(|denied| denied.denial.inferred);
+    let (were, probably) = (
+        if count == 1 { "operation was" } else { "operations were" },
+        if inferred { "probably " } else { "" },
+    );
+    let _ = writeln!(out, "swbox: {count} {were} {probably}denied by the jail in state \"{state}\"");
+    let wide = denied.iter().take(MOST).map(|denied| verb(denied.denial.act).len()).max().unwrap_or(0);
+    for denied in denied.iter().take(MOST) {
+        let times = if denied.count > 1 { format!(" ({} times)", denied.count) } else { String::new() };
+        let probably = if denied.denial.inferred && !inferred { "probably: " } else { "" };
+        let name = excerpt(&denied.shown, LONGEST);
+        let act = format!("{:<wide$}", verb(denied.denial.act));
+        let _ = writeln!(out, "  {}  {name}{times}  {probably}{}", paint.bold(&act), remedy(denied));
+    }
+    if let Some(more @ 1..) = denied.len().checked_sub(MOST) {
+        let _ = writeln!(out, "  and {more} more; --json names them");
+    }
+    let mut ways: Vec<String> = Vec::new();
+    for hint in denied.iter().filter_map(|denied| denied.forward.as_ref()) {
+        let way = forward(hint, report.judgement.law.session.is_some());
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    for way in ways.iter().take(WAYS) {
+        let _ = writeln!(out, "  {} {way}", paint.bold("forward "));
+    }
+}
+
+/// Whether the proxy refused it: the text of that stands elsewhere.
+fn by_proxy(report: &Report, denied: &Denied) -> bool {
+    let Target::Address(address) = &denied.denial.target else { return false };
+    let hosts = report.outcome.iter().flat_map(|outcome| &outcome.refused_hosts);
+    hosts.into_iter().any(|host| *address == format!("{}:{}", host.host, host.port))
+}
+
+fn stopped(out: &mut String, effects: &Effects, paint: Paint) {
+    let Some(stopped) = &effects.stopped else { return };
+    let message = excerpt(&stopped.reason.message, LONGEST * 2);
+    let _ = writeln!(
+        out,
+        "swbox: {} before its first instruction: {message} [{}]",
+        paint.red("a program was stopped"),
+        stopped.reason.code
+    );
+    if !stopped.reason.needs.is_empty() {
+        let _ = writeln!(out, "  {} {}", paint.bold("needs   "), visible(&stopped.reason.needs.join(" or ")));
+    }
+}
+
+const fn verb(act: Act) -> &'static str {
+    match act {
+        Act::Read => "read",
+        Act::Write => "open for write",
+        Act::Create => "create",
+        Act::Remove => "remove",
+        Act::Rename => "rename",
+        Act::Metadata => "change metadata",
+        Act::Connect => "connect",
+        Act::Bind => "listen",
+        Act::Exec => "run",
+    }
+}
+
+/// What would let it pass, as a clause.
+fn remedy(denied: &Denied) -> String {
+    match &denied.grant {
+        Grant::Tools { any } => format!("needs {} in allowed_tools", any.join(" or ")),
+        Grant::Profile { table, line } => {
+            format!("a profile may open it: [{}] {}", visible(table), visible(line))
+        }
+        Grant::State { line } => format!("the state's own list may open it: {}", visible(line)),
+        Grant::Option { name } => {
+            format!(
+                "nothing in the command's text says that it does this; {name} gives it all that the state has"
+            )
+        }
+        Grant::Nothing { why } => (*why).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_is_one_clause() {
+        let profile = Grant::Profile { table: "binds".into(), line: "writable = [\"~/x\"]".into() };
+        for (grant, text) in [
+            (Grant::Tools { any: vec!["Write", "Edit"] }, "needs Write or Edit in allowed_tools"),
+            (profile, "a profile may open it: [binds] writable = [\"~/x\"]"),
+            (Grant::Nothing { why: "no" }, "no"),
+        ] {
+            let denied = Denied {
+                denial: crate::service::Denial {
+                    act: Act::Write,
+                    target: Target::Path("/x".into()),
+                    cause: crate::service::DenialCause::Rights,
+                    errno: 13,
+                    inferred: false,
+                },
+                shown: "/x".into(),
+                count: 1,
+                program: String::new(),
+                right: crate::service::Right::Write,
+                grant,
+                forward: None,
+            };
+            assert_eq!(remedy(&denied), text);
+        }
+    }
+}

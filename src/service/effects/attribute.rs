@@ -1,0 +1,338 @@
+//! What a refusal of the jail means: which right was missing, what would grant it, and which event leads there. Pure.
+//!
+//! Danger: a suggestion is followed. Nothing is suggested that opens more than what was asked for, and nothing at all
+//! where no state and no profile may grant it.
+
+use std::path::{Path, PathBuf};
+
+use super::Denied;
+use crate::classify::Classification;
+use crate::policy::{Decision, Hint, NetworkRight, Policy, Right, Rights, StateLaw, right};
+use crate::profile::Profile;
+use crate::profile::value::{Anchors, lies_in};
+use crate::supervisor::{Act, Cause, Denial, Target};
+
+/// What would let a refused operation pass.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Grant {
+    /// One of these tools in the state.
+    Tools {
+        /// Their names.
+        any: Vec<&'static str>,
+    },
+    /// A line in a profile.
+    Profile {
+        /// The table that it belongs to; empty for none.
+        table: String,
+        /// The line.
+        line: String,
+    },
+    /// An entry in the state's own `jail`.
+    State {
+        /// The entry.
+        line: String,
+    },
+    /// An option of the call.
+    Option {
+        /// Its name.
+        name: &'static str,
+    },
+    /// Nothing does.
+    Nothing {
+        /// Why not, as a clause.
+        why: &'static str,
+    },
+}
+
+/// What refusals are explained by.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::service) struct Ground<'a> {
+    pub(in crate::service) policy: &'a Policy<'a>,
+    pub(in crate::service) law: &'a StateLaw,
+    pub(in crate::service) source: &'a str,
+    pub(in crate::service) line: &'a Classification,
+    pub(in crate::service) rights: &'a Rights,
+    pub(in crate::service) profile: &'a Profile,
+    pub(in crate::service) anchors: Anchors<'a>,
+    pub(in crate::service) cwd: &'a Path,
+}
+
+/// Trees that no profile opens for writing.
+const SYSTEM: [&str; 13] = [
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/boot",
+    "/proc",
+    "/sys",
+    "/dev",
+    "/nix/store",
+    "/gnu/store",
+];
+
+/// Explains one refusal.
+pub(in crate::service) fn attribute(
+    ground: &Ground<'_>,
+    denial: Denial,
+    count: u64,
+    program: String,
+) -> Denied {
+    let (right, grant) = explain(ground, &denial);
+    let lacks = !right::holds(ground.law, right);
+    let wanted = match &grant {
+        Grant::Tools { .. } => true,
+        Grant::Profile { .. } | Grant::State { .. } => lacks,
+        Grant::Option { .. } | Grant::Nothing { .. } => false,
+    };
+    let forward = if wanted { way(ground, right) } else { None };
+    let shown = match &denial.target {
+        Target::Path(path) => crate::service::setting::shorten(path, ground.cwd, ground.anchors.home),
+        Target::Address(address) => address.clone(),
+        Target::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
+    };
+    Denied { denial, shown, count, program, right, grant, forward }
+}
+
+fn way(ground: &Ground<'_>, right: Right) -> Option<Hint> {
+    let runs = |law: &StateLaw| {
+        ground.policy.evaluate(law, ground.source, ground.line).decision != Decision::Forbidden
+    };
+    ground.policy.way_to(ground.law, right, runs)
+}
+
+fn explain(ground: &Ground<'_>, denial: &Denial) -> (Right, Grant) {
+    let right = asked(denial);
+    if denial.cause == Cause::Narrowed {
+        return (right, Grant::Option { name: "--no-narrow" });
+    }
+    match &denial.target {
+        Target::Address(address) => of_address(ground, address),
+        Target::Abstract(_) => {
+            (Right::Network, nothing("sockets of the host are within reach of no command"))
+        }
+        Target::Path(_)
+            if matches!(denial.act, Act::Connect | Act::Bind) && denial.cause != Cause::Rights =>
+        {
+            (Right::Network, nothing("sockets of the host are within reach of no command"))
+        }
+        Target::Path(path) => of_path(ground, denial, path, right),
+    }
+}
+
+/// The right that an act needs.
+const fn asked(denial: &Denial) -> Right {
+    match denial.act {
+        Act::Read => Right::Read,
+        Act::Write | Act::Create | Act::Rename | Act::Metadata => Right::Write,
+        Act::Remove => Right::Delete,
+        Act::Connect | Act::Bind => Right::Network,
+        Act::Exec => Right::Exec,
+    }
+}
+
+const fn nothing(why: &'static str) -> Grant {
+    Grant::Nothing { why }
+}
+
+fn tools(right: Right) -> Grant {
+    Grant::Tools { any: right.tools().to_vec() }
+}
+
+fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, right: Right) -> (Right, Grant) {
+    if denial.cause == Cause::Secret {
+        return (right, credential(ground, path));
+    }
+    if is_git(path) && right != Right::Read {
+        return (Right::GitWrite, tools(Right::GitWrite));
+    }
+    if denial.cause == Cause::Protected {
+        return (right, nothing("what others run later is changed by a person, outside"));
+    }
+    if lies_in(path, ground.anchors.workspace) && right != Right::Exec {
+        return (right, tools(right));
+    }
+    let place = |path: &Path| shorten(path, ground.anchors.home);
+    let holder = || path.parent().unwrap_or(path);
+    let (list, opened) = match right {
+        Right::Read => ("data", path),
+        Right::Exec => ("toolchains", holder()),
+        _ if SYSTEM.iter().any(|system| lies_in(path, Path::new(system))) || path.parent().is_none() => {
+            return (right, nothing("directories of the system are changed by no command"));
+        }
+        _ if denial.act == Act::Write || denial.act == Act::Metadata => ("writable", path),
+        _ => ("writable", holder()),
+    };
+    if opened.parent().is_none() || opened == ground.anchors.home {
+        return (right, nothing("it lies in a directory that no profile may open"));
+    }
+    (right, profile("binds", format!("{list} = [{:?}]", place(opened))))
+}
+
+fn profile(table: &str, line: String) -> Grant {
+    Grant::Profile { table: table.to_owned(), line }
+}
+
+/// The credential that a secret file is part of.
+fn credential(ground: &Ground<'_>, path: &Path) -> Grant {
+    let owner = ground.profile.credentials.iter().find(|(_, credential)| {
+        let mut files = credential.files.iter().filter_map(|place| place.resolve(&ground.anchors));
+        files.any(|file| lies_in(path, &file))
+    });
+    match owner {
+        Some((name, _)) => profile(&format!("credentials.{name:?}"), "grant = true".to_owned()),
+        None => nothing("secrets are shown to no command"),
+    }
+}
+
+fn of_address(ground: &Ground<'_>, address: &str) -> (Right, Grant) {
+    if is_own(address) {
+        return (Right::Loopback, tools(Right::Loopback));
+    }
+    if !right::holds(ground.law, Right::Network)
+        && matches!(ground.rights.network, NetworkRight::None | NetworkRight::Loopback)
+    {
+        return (Right::Network, tools(Right::Network));
+    }
+    let entry = address.strip_suffix(":443").unwrap_or(address);
+    let grant = match &ground.law.jail.network {
+        Some(_) => Grant::State { line: format!("\"network\": [… , {entry:?}]") },
+        None => profile("network", format!("hosts = [{entry:?}]")),
+    };
+    (Right::Network, grant)
+}
+
+/// Whether an address is the command's own loopback.
+fn is_own(address: &str) -> bool {
+    address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:")
+}
+
+/// Whether a path lies in a git directory, as its names say.
+fn is_git(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
+}
+
+/// With `~` for HOME.
+fn shorten(path: &Path, home: &Path) -> PathBuf {
+    match path.strip_prefix(home) {
+        Ok(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
+        Ok(below) => Path::new("~").join(below),
+        Err(_) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::classify::{Environment, classify_line};
+    use crate::policy::{RightsRequest, RuleSet};
+    use crate::workflow::builtin::builtin;
+    use crate::workflow::load;
+
+    /// What is said of one refusal in a state of the built-in `bugfix`.
+    fn said(state: &str, line: &str, act: Act, target: &str, cause: Cause) -> (Right, Grant, Option<String>) {
+        let machine = load(builtin("bugfix").unwrap().source.as_bytes()).unwrap().machine;
+        let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within("/w");
+        let law = policy.state(state).unwrap();
+        let read = classify_line(
+            line,
+            &Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() },
+        );
+        let rights = policy.rights(law, &read, RightsRequest { hosts: &[], narrow: true });
+        let profile =
+            Profile::from_toml("[credentials.\"npm:x\"]\nfiles = [\"~/.npmrc\"]\n", Path::new("p.toml"))
+                .unwrap();
+        let env: Vec<(OsString, OsString)> = Vec::new();
+        let anchors = Anchors { home: Path::new("/home/u"), workspace: Path::new("/w"), env: &env };
+        let ground = Ground {
+            policy: &policy,
+            law,
+            source: line,
+            line: &read,
+            rights: &rights,
+            profile: &profile,
+            anchors,
+            cwd: Path::new("/w"),
+        };
+        let target = if target.starts_with('/') {
+            Target::Path(target.into())
+        } else {
+            Target::Address(target.into())
+        };
+        let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
+        let denied = attribute(&ground, denial, 1, String::new());
+        let event = denied.forward.and_then(|hint| hint.path.first().map(|step| step.event.clone()));
+        (denied.right, denied.grant, event)
+    }
+
+    fn line(table: &str, line: &str) -> Grant {
+        Grant::Profile { table: table.into(), line: line.into() }
+    }
+
+    #[test]
+    fn a_missing_right_names_the_tools_and_the_event() {
+        let (right, grant, event) = said("planning", "python3 x.py", Act::Create, "/w/a.txt", Cause::Rights);
+        assert_eq!((right, grant), (Right::Write, tools(Right::Write)));
+        assert_eq!(event.as_deref(), Some("PLAN_READY"));
+        let (right, _, event) = said("review", "python3 x.py", Act::Remove, "/w/a.txt", Cause::Rights);
+        assert_eq!((right, event.as_deref()), (Right::Delete, Some("REJECTED")));
+        let (right, grant, event) =
+            said("implementing", "git add x", Act::Create, "/w/.git/index.lock", Cause::Protected);
+        assert_eq!((right, grant), (Right::GitWrite, tools(Right::GitWrite)));
+        assert_eq!(event.as_deref(), Some("DONE"), "the first of the way to committing");
+    }
+
+    #[test]
+    fn what_lies_outside_names_the_line_of_a_profile() {
+        let (right, grant, event) =
+            said("implementing", "python3 x.py", Act::Write, "/home/u/.cargo/config.toml", Cause::Outside);
+        assert_eq!(right, Right::Write);
+        assert_eq!(grant, line("binds", "writable = [\"~/.cargo/config.toml\"]"));
+        assert_eq!(event, None);
+        let (_, grant, event) = said("planning", "x", Act::Create, "/srv/data/new", Cause::Outside);
+        assert_eq!(
+            grant,
+            line("binds", "writable = [\"/srv/data\"]"),
+            "a name that is not there cannot be opened"
+        );
+        assert_eq!(event.as_deref(), Some("PLAN_READY"), "the list counts for commands with a write right");
+        let (right, grant, _) = said("testing", "x", Act::Exec, "/srv/tools/run", Cause::Outside);
+        assert_eq!((right, grant), (Right::Exec, line("binds", "toolchains = [\"/srv/tools\"]")));
+        let (_, grant, _) = said("testing", "x", Act::Read, "/home/u/notes.txt", Cause::Outside);
+        assert_eq!(grant, line("binds", "data = [\"~/notes.txt\"]"));
+    }
+
+    #[test]
+    fn what_nothing_grants_is_said_without_a_suggestion() {
+        for (act, path, cause) in [
+            (Act::Write, "/etc/hosts", Cause::Outside),
+            (Act::Create, "/home/u/new", Cause::Outside),
+            (Act::Create, "/new", Cause::Outside),
+            (Act::Write, "/w/.envrc", Cause::Protected),
+            (Act::Read, "/home/u/.ssh/id_rsa", Cause::Secret),
+            (Act::Connect, "/run/docker.sock", Cause::Network),
+        ] {
+            let (_, grant, event) = said("implementing", "x", act, path, cause);
+            assert!(matches!(grant, Grant::Nothing { .. }), "{path}: {grant:?}");
+            assert_eq!(event, None, "{path}");
+        }
+        let (_, grant, _) = said("testing", "npm ci", Act::Read, "/home/u/.npmrc", Cause::Secret);
+        assert_eq!(grant, line("credentials.\"npm:x\"", "grant = true"));
+    }
+
+    #[test]
+    fn narrowing_names_its_option_and_the_network_its_right() {
+        let (right, grant, event) = said("implementing", "cat x", Act::Create, "/w/a", Cause::Narrowed);
+        assert_eq!((right, grant, event), (Right::Write, Grant::Option { name: "--no-narrow" }, None));
+        let (right, grant, _) = said("testing", "x", Act::Connect, "example.org:443", Cause::Network);
+        assert_eq!((right, grant), (Right::Network, tools(Right::Network)));
+        let (right, _, event) = said("planning", "x", Act::Connect, "127.0.0.1:80", Cause::Network);
+        assert_eq!((right, event.as_deref()), (Right::Loopback, Some("PLAN_READY")));
+    }
+}

@@ -1,0 +1,224 @@
+//! Programs as they were really started: what their arguments mean, and who started them.
+//!
+//! Danger: the arguments are the program's own choice of words. The name that a process gives itself and the file that
+//! runs may differ, so both are read; a script is also read as if it ran by itself.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::classify::{self, Classification, Environment, UserRows};
+use crate::shell;
+use crate::supervisor::Program;
+
+/// How many processes are remembered by name.
+const REMEMBERED: usize = 8192;
+
+/// Interpreters of scripts: behind one, the first operand is what was called.
+const INTERPRETERS: [&str; 12] =
+    ["bash", "sh", "dash", "zsh", "python", "python3", "perl", "ruby", "node", "php", "env", "busybox"];
+
+/// How deep a chain of forks is followed to the line's own shell.
+const GENERATIONS: usize = 32;
+
+/// The processes of a run, as far as programs were seen to begin in them.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// The program that each runs.
+    names: HashMap<i32, String>,
+    /// The process that swbox itself started.
+    first: Option<i32>,
+    /// Whether the first one is a shell that runs a line.
+    of_line: bool,
+    /// Whether another program has taken that shell's place.
+    replaced: bool,
+    /// How many programs began.
+    pub(super) count: u64,
+}
+
+impl Processes {
+    /// Of a run whose first program is the line's shell, or is the command itself.
+    pub(super) fn new(of_line: bool) -> Self {
+        Self { of_line, ..Self::default() }
+    }
+
+    /// Notes that a program begins; whether the line's own shell starts it. The first program of a line is that shell.
+    pub(super) fn begin(&mut self, pid: i32, program: &Program) -> bool {
+        self.count += 1;
+        let by_line = match self.first {
+            None => !self.of_line,
+            Some(first) => self.of_line && !self.replaced && self.forked_from(first, pid),
+        };
+        match self.first {
+            None => self.first = Some(pid),
+            // `exec` in the shell itself.
+            Some(first) => self.replaced |= first == pid,
+        }
+        if self.names.len() < REMEMBERED || self.names.contains_key(&pid) {
+            self.names.insert(pid, name_of(program));
+        }
+        by_line
+    }
+
+    /// The program that a process runs: its own, or the one that it was forked from.
+    pub(super) fn name(&self, pid: i32) -> String {
+        let mut at = pid;
+        for _ in 0..GENERATIONS {
+            if let Some(name) = self.names.get(&at) {
+                return name.clone();
+            }
+            match parent(at) {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        String::new()
+    }
+
+    /// Whether only forks of the line's shell stand between it and this process. One whose parent is gone counts.
+    fn forked_from(&self, first: i32, pid: i32) -> bool {
+        let mut at = pid;
+        for _ in 0..GENERATIONS {
+            if at == first {
+                return true;
+            }
+            at = match parent(at) {
+                Some(above) if above > 1 => above,
+                _ => return true,
+            };
+            if at != first && self.names.contains_key(&at) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// The parent of a process that is held still or alive; as `/proc` says it.
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A name for people: the file's own, or the script's.
+fn name_of(program: &Program) -> String {
+    let base = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let file = base(&program.file).unwrap_or_default();
+    if !is_interpreter(&file) {
+        return file;
+    }
+    let script = script(&program.argv).and_then(|at| program.argv.get(at));
+    let script = script.and_then(|word| base(Path::new(std::ffi::OsStr::from_bytes(word))));
+    script.unwrap_or(file)
+}
+
+fn is_interpreter(name: &str) -> bool {
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    INTERPRETERS.contains(&stem) || INTERPRETERS.contains(&name)
+}
+
+/// Where the script stands among the arguments of an interpreter: behind one word of options at most, as the kernel
+/// passes them.
+fn script(argv: &[Vec<u8>]) -> Option<usize> {
+    let first = argv.get(1)?;
+    let at = if first.starts_with(b"-") { 2 } else { 1 };
+    argv.get(at).filter(|word| word.contains(&b'/')).map(|_| at)
+}
+
+/// What a program's arguments may mean.
+pub(super) fn readings(program: &Program, environment: &Environment) -> Vec<Classification> {
+    let words: Vec<String> =
+        program.argv.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let file = program.file.to_string_lossy().into_owned();
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut all = vec![words.clone()];
+    let called = words.first().map(|word| base(word)).unwrap_or_default();
+    let rest = words.get(1..).unwrap_or_default();
+    if called != base(&file) {
+        all.push(std::iter::once(file.clone()).chain(rest.iter().cloned()).collect());
+    }
+    if is_interpreter(&base(&file))
+        && let Some(at) = script(&program.argv)
+    {
+        all.push(words.get(at..).unwrap_or_default().to_vec());
+    }
+    all.iter()
+        .filter(|words| !words.is_empty())
+        .map(|words| classify::classify("", &shell::from_argv(words), environment))
+        .collect()
+}
+
+/// What classification is told of the world, for arguments: their paths are only compared, so no directory is named.
+pub(super) fn environment(home: &Path, rows: &UserRows) -> Environment {
+    Environment { cwd: String::new(), home: home.to_string_lossy().into_owned(), rows: rows.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(file: &str, argv: &[&str]) -> Program {
+        Program {
+            file: file.into(),
+            argv: argv.iter().map(|word| word.as_bytes().to_vec()).collect(),
+            cut: false,
+            stopped: false,
+        }
+    }
+
+    fn commands(file: &str, argv: &[&str]) -> Vec<String> {
+        let readings =
+            readings(&program(file, argv), &environment(Path::new("/home/u"), &UserRows::default()));
+        readings.iter().flat_map(|reading| &reading.segments).map(|segment| segment.argv.join(" ")).collect()
+    }
+
+    #[test]
+    fn a_program_is_read_by_its_name_its_file_and_its_script() {
+        assert_eq!(commands("/usr/bin/git", &["git", "push"]), ["git push"]);
+        assert_eq!(commands("/usr/bin/git", &["harmless", "push"]), ["harmless push", "/usr/bin/git push"]);
+        assert_eq!(
+            commands("/usr/bin/python3.11", &["/usr/bin/python3.11", "-E", "/usr/bin/pytest", "-q"])[1],
+            "/usr/bin/pytest -q"
+        );
+        let wrapped = commands(
+            "/usr/lib/x/ld-linux-x86-64.so.2",
+            &["/lib64/ld-linux-x86-64.so.2", "/usr/bin/git", "push"],
+        );
+        assert_eq!(wrapped, ["/usr/bin/git push"], "the loader is a wrapper");
+    }
+
+    #[test]
+    fn a_script_goes_by_its_own_name() {
+        assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "./deploy.sh", "x"])), "deploy.sh");
+        assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "-c", "x"])), "bash");
+        assert_eq!(name_of(&program("/usr/bin/git", &["git"])), "git");
+    }
+
+    #[test]
+    fn what_the_shell_forks_is_the_lines_and_what_a_program_starts_is_not() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let mut processes = Processes::new(true);
+        assert!(
+            !processes.begin(own, &program("/bin/bash", &["bash", "-c", "x"])),
+            "the shell is not its own command"
+        );
+        assert!(processes.begin(pid, &program("/bin/sleep", &["sleep"])));
+        let mut nested = Processes::new(true);
+        nested.begin(parent(own).unwrap(), &program("/bin/bash", &["bash"]));
+        nested.begin(own, &program("/bin/pytest", &["pytest"]));
+        assert!(!nested.begin(pid, &program("/bin/git", &["git"])));
+        assert_eq!(nested.name(pid), "git");
+        let mut argv = Processes::new(false);
+        assert!(
+            argv.begin(own, &program("/bin/x", &["x"])),
+            "without a shell the command is the caller's own"
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,176 @@
+//! A launch with somebody who watches: how it is watched, who hears of it, and what is made of what was seen.
+//!
+//! Danger: what decides by the arguments of programs must see them. Where it cannot, the command does not run.
+
+use super::effects::{self, Choice, Effects, Events, Eyes, Ground, Needs, Signs, Watching};
+use super::report::Judgement;
+use super::request::{Command, Observe, Run};
+use super::setting::Setting;
+use crate::diagnostic::Diagnostic;
+use crate::jail::{self, Capture, JailPlan, Observer, Outcome};
+use crate::policy::{Policy, Rights, WorkspaceRight};
+use crate::profile::value::Anchors;
+use crate::shell::Trust;
+use crate::store::secrets_of;
+use crate::supervisor::notify::{Settings, Watcher};
+use crate::supervisor::trace::Tracer;
+use crate::supervisor::{Act, Cause, Denial, Mode, Target};
+
+/// One command that is to be launched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Launch<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) run: &'a Run,
+    pub(super) judgement: &'a Judgement,
+    pub(super) rights: &'a Rights,
+    pub(super) plan: &'a JailPlan,
+    pub(super) capture: Capture,
+    pub(super) choice: Choice,
+}
+
+/// What the session wants to know of a run beside what the run itself asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wishes {
+    /// Which files are touched.
+    pub(super) touched: bool,
+    /// Which reads are refused.
+    pub(super) reads: bool,
+}
+
+/// How the run is watched.
+pub(super) fn choose(
+    setting: &Setting,
+    policy: &Policy<'_>,
+    run: &Run,
+    judgement: &Judgement,
+    wishes: Wishes,
+) -> Result<Choice, Diagnostic> {
+    let law = policy.require_state(&setting.state)?;
+    let line = &judgement.classification;
+    let needs = Needs {
+        programs: policy.judges_programs(law, line),
+        touched: wishes.touched,
+        events: run.events.is_some(),
+        reads: wishes.reads,
+        acts: effects::acts(line),
+    };
+    Ok(effects::choose(run.observe, &law.jail.observe, &setting.chosen.profile.observe, needs))
+}
+
+/// Whether programs will be seen before they begin, so that a line that cannot be read may run under command rules.
+pub(super) fn sees_programs(observe: Observe) -> bool {
+    observe != Observe::Off
+}
+
+/// Launches, watches and explains. `whole` is the plan with the lesser ones, where `plan` has none.
+///
+/// # Errors
+/// Whatever keeps the command from running; `events_unwritable`, `events_inside`.
+pub(super) fn launch(
+    launch: Launch<'_>,
+    whole: Option<&dyn Fn() -> Result<JailPlan, Diagnostic>>,
+) -> Result<(Outcome, Effects), Diagnostic> {
+    let Launch { setting, run, judgement, rights, plan, choice, .. } = launch;
+    let events = match &run.events {
+        Some(to) => Some(Events::open(to, &effects::open_to_commands(plan))?),
+        None => None,
+    };
+    let policy = setting.policy()?;
+    let law = policy.require_state(&setting.state)?;
+    let line = &judgement.classification;
+    let secrets = if events.is_some() { session_secrets(setting) } else { Vec::new() };
+    let ground = Ground {
+        policy: &policy,
+        law,
+        source: &judgement.source,
+        line,
+        rights,
+        profile: &setting.chosen.profile,
+        anchors: Anchors {
+            home: &setting.facts.home,
+            workspace: &setting.place.workspace,
+            env: &setting.facts.env,
+        },
+        cwd: &setting.place.cwd,
+    };
+    let watching = Watching {
+        choice,
+        of_line: !matches!(run.command, Command::Argv(_)),
+        keeps: rights.workspace == WorkspaceRight::Write,
+        secrets: &secrets,
+        events,
+    };
+    let mut eyes = Eyes::new(ground, watching);
+    eyes.start(setting, judgement);
+    // Without a watch nothing would stop what an unreadable line begins.
+    let required = policy.judges_programs(law, line) && line.trust != Trust::Trusted;
+    let settings = Settings { reads: choice.reads, required, narrowed: rights.narrowed.clone() };
+    let (launched, seen) = match choice.mode {
+        Mode::Off => (perform(launch, whole, None), None),
+        Mode::Notify => {
+            let mut watcher = Watcher::new(settings, &mut eyes);
+            (perform(launch, whole, Some(&mut watcher)), Some(watcher.into_seen()))
+        }
+        Mode::Trace => {
+            let mut tracer = Tracer::new(settings, &mut eyes);
+            (perform(launch, whole, Some(&mut tracer)), Some(tracer.into_seen()))
+        }
+    };
+    let outcome = match launched {
+        Ok(outcome) => outcome,
+        Err(problem) => {
+            eyes.failed(&problem);
+            return Err(problem);
+        }
+    };
+    let seen = seen.filter(|_| !is_unwatched(&outcome));
+    further(&mut eyes, launch, &outcome, seen.is_some());
+    let effects = eyes.finish(seen.as_ref(), Some(&outcome));
+    Ok((outcome, effects))
+}
+
+fn perform(
+    launch: Launch<'_>,
+    whole: Option<&dyn Fn() -> Result<JailPlan, Diagnostic>>,
+    observer: Option<&mut dyn Observer>,
+) -> Result<Outcome, Diagnostic> {
+    match whole {
+        Some(whole) => jail::launch_best(launch.plan, whole, launch.capture, observer),
+        None => jail::launch_observed(launch.plan, launch.capture, observer),
+    }
+}
+
+/// Whether nobody could watch after all: the host gives no listener.
+fn is_unwatched(outcome: &Outcome) -> bool {
+    outcome.degraded.iter().any(|reason| reason.starts_with("unobserved:"))
+}
+
+/// What the watcher does not see: hosts that the proxy refused, and reads where those are not watched.
+fn further(eyes: &mut Eyes<'_>, launch: Launch<'_>, outcome: &Outcome, watched: bool) {
+    for host in &outcome.refused_hosts {
+        let target = Target::Address(format!("{}:{}", host.host, host.port));
+        let denial =
+            Denial { act: Act::Connect, target, cause: Cause::Network, errno: libc::EACCES, inferred: false };
+        eyes.further(&denial, host.count);
+    }
+    if watched && (launch.choice.reads || launch.choice.mode == Mode::Trace) {
+        return;
+    }
+    let signs = Signs {
+        plan: launch.plan,
+        line: &launch.judgement.classification,
+        exit: &outcome.exit,
+        err: outcome.output.as_ref().map(|(_, err)| err),
+        home: &launch.setting.facts.home,
+        secrets: &launch.setting.facts.secrets,
+    };
+    for denial in effects::infer(signs, |path| path.symlink_metadata().is_ok()) {
+        eyes.further(&denial, 1);
+    }
+}
+
+/// The values in the environment that must not be written down.
+fn session_secrets(setting: &Setting) -> Vec<String> {
+    let pairs = setting.facts.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    secrets_of(pairs)
+}
