@@ -57,6 +57,7 @@ impl<'a> Evaluator<'a> {
             to.push(Arg { value: Value::Unknown { splits: true }, span: word.span });
             return;
         }
+        let several = alternatives.len() > 1;
         for parts in alternatives {
             let mut builder = Builder::new(Mode::Fields);
             for part in &parts {
@@ -64,6 +65,10 @@ impl<'a> Evaluator<'a> {
                     Part::Text(start, end) => self.walk(word, *start, *end, &mut builder),
                     Part::Member(member) => builder.known(member),
                 }
+            }
+            if several && builder.is_empty() {
+                // the last word of `{a,}` is none
+                continue;
             }
             to.extend(builder.finish().into_iter().map(|value| Arg { value, span: word.span }));
         }
@@ -502,3 +507,6 @@ fn joins_again(bytes: &[u8]) -> bool {
     let before = || bytes.iter().position(|byte| matches!(byte, b'$' | b'`')).unwrap_or(bytes.len());
     !quoted && bytes.windows(2).rposition(|pair| pair == b"$!").is_some_and(|at| before() < at)
 }
+
+#[cfg(test)]
+mod tests;

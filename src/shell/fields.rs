@@ -111,6 +111,11 @@ impl Builder {
         }
     }
 
+    /// Whether there was nothing, not even quotes.
+    pub(super) const fn is_empty(&self) -> bool {
+        !self.present && !self.any_field && self.fields.is_empty()
+    }
+
     pub(super) fn finish(mut self) -> Vec<Value> {
         if self.lone_dollar && self.any_field {
             return vec![Value::Unknown { splits: true }];
