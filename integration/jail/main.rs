@@ -17,6 +17,7 @@ mod capture;
 mod config;
 mod files;
 mod git;
+mod hostile;
 mod kit;
 mod layer;
 mod leftovers;
@@ -42,6 +43,9 @@ fn main() -> ExitCode {
     if words.first().is_some_and(|word| word == kit::RUN) {
         return kit::run(&words[1..]);
     }
+    if words.first().is_some_and(|word| word == hostile::BELOW) {
+        return hostile::below(&words[1..]);
+    }
     let filter = words.iter().find(|word| !word.starts_with('-'));
     let user = if kit::is_root() { "root" } else { "user" };
     let cases = [
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         leftovers::CASES,
         supervised::CASES,
         watched::CASES,
+        hostile::CASES,
         levels::CASES,
     ]
     .concat();
