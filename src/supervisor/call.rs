@@ -342,6 +342,21 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory) -> Result<Option<W
     Ok(Some(wish))
 }
 
+/// Whether the call sets or removes an extended attribute, of which only the time of a file's last change tells.
+pub fn sets_attributes(number: i64) -> bool {
+    matches!(
+        number,
+        libc::SYS_setxattr
+            | libc::SYS_lsetxattr
+            | libc::SYS_fsetxattr
+            | libc::SYS_removexattr
+            | libc::SYS_lremovexattr
+            | libc::SYS_fremovexattr
+            | SETXATTRAT
+            | REMOVEXATTRAT
+    )
+}
+
 /// Calls that are younger than the C library's list.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;

@@ -123,14 +123,24 @@ impl Ground {
         self.secrets.iter().any(|secret| path.starts_with(secret))
     }
 
+    /// Whether `path` is a git directory of the workspace, or in one.
+    fn is_git(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.workspace).unwrap_or(Path::new(""));
+        below.components().any(|part| part.as_os_str() == ".git")
+    }
+
     /// Why the jail refuses `act` on the file `path`.
     pub fn cause(&self, act: Act, path: &Path) -> Cause {
         let narrowed = |right: &str| self.narrowed.contains(&right);
-        if self.is_secret(path) {
+        if act == Act::Connect {
+            // The command's own sockets are not refused to it: this is one of the host.
+            Cause::Outside
+        } else if self.is_secret(path) {
             Cause::Secret
+        } else if self.is_git(path) && act != Act::Read && act != Act::Exec {
+            if narrowed("git-write") { Cause::Narrowed } else { Cause::Protected }
         } else if self.protected.iter().any(|held| path.starts_with(held)) {
-            let git = path.components().any(|part| part.as_os_str() == ".git");
-            if git && narrowed("git-write") { Cause::Narrowed } else { Cause::Protected }
+            Cause::Protected
         } else if !self.in_workspace(path) {
             Cause::Outside
         } else if narrowed("write") && act != Act::Exec {

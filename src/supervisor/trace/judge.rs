@@ -31,7 +31,10 @@ pub(in crate::supervisor) fn refused(
         Wish::Metadata(_) => case.file(Act::Metadata, led.first()?),
         Wish::Execute(_) => case.file(Act::Exec, led.first()?),
         Wish::Rename(..) => case.pair(Act::Rename, Act::Rename, led),
-        Wish::Link(..) => case.pair(Act::Rename, Act::Create, led),
+        Wish::Link(..) => {
+            let there = led.first()?.as_ref().is_ok_and(|place| place.stat.is_some());
+            if there { case.file(Act::Create, led.get(1)?) } else { None }
+        }
         Wish::Socket(family) => case.socket(*family),
         Wish::Connect(address) => case.address(Act::Connect, address, led.first()),
         Wish::Bind(address) => case.address(Act::Bind, address, led.first()),
@@ -39,7 +42,7 @@ pub(in crate::supervisor) fn refused(
 }
 
 /// What an open is about.
-pub(super) fn open_act(opening: &Opening, led: &Led) -> Act {
+fn open_act(opening: &Opening, led: &Led) -> Act {
     let exists = led.as_ref().is_ok_and(|place| place.stat.is_some());
     match opening {
         Opening { nameless: true, .. } => Act::Create,
@@ -104,7 +107,9 @@ impl Case<'_> {
             }
         };
         let path = &place.path;
-        if path.starts_with("/proc") || place.parent.is_none() {
+        // A device that is not there is one that programs try in passing: /dev/tty.
+        let passing = path.starts_with("/dev") && self.errno == libc::ENOENT;
+        if path.starts_with("/proc") || passing || place.parent.is_none() {
             return false;
         }
         let exists = place.stat.is_some();
@@ -138,7 +143,8 @@ impl Case<'_> {
         let named = match family {
             libc::AF_INET => "ipv4",
             libc::AF_INET6 => "ipv6",
-            libc::AF_UNIX => "unix",
+            // For whom it is meant would have been told by its connect; the C library tries name services by such a
+            // one at the start of half of all programs.
             _ => return None,
         };
         self.by_filter.then(|| Denial {

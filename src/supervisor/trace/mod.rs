@@ -7,6 +7,7 @@
 //! Danger: a traced command cannot be debugged by others, nor run where swbox itself is traced with all it starts. The end
 //! of the tracing thread is the end of the command.
 
+mod changes;
 pub(super) mod judge;
 mod reading;
 mod run;

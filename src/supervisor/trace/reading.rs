@@ -2,11 +2,17 @@
 //!
 //! Danger: this runs while the command's thread is stopped. It must not wait for anything that the command can hold up.
 
+use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+use super::changes;
 use super::judge::{Led, refused};
 use super::run::{Begins, Reader};
 use super::{Line, Said};
@@ -18,6 +24,7 @@ use crate::supervisor::notify::program;
 use crate::supervisor::observed::Observed;
 use crate::supervisor::resolve::{Last, Task};
 use crate::supervisor::seen::Seen;
+use crate::supervisor::touched::Ledger;
 use crate::sys::ptrace::Entry;
 
 /// How often a question is looked after that nobody answers.
@@ -36,6 +43,13 @@ pub(super) struct Reading {
     ground: Ground,
     line: Line,
     seen: Seen,
+    /// Whether the command's first program runs.
+    running: bool,
+    ledger: Ledger,
+    /// The workspace as the command sees it, from its first call on.
+    workspace: Option<OwnedFd>,
+    /// The processes of the threads that live.
+    processes: HashMap<i32, i32>,
     /// The watched calls' names by number.
     names: Vec<(i64, &'static str)>,
 }
@@ -46,11 +60,27 @@ impl Reading {
             .filter_map(|entry| Some((i64::from(entry.number(Arch::NATIVE)?), entry.name)));
         let mut names: Vec<_> = named.collect();
         names.push((libc::SYS_socket, "socket"));
-        Self { ground, line, seen: Seen::default(), names }
+        let ledger = Ledger::new(ground.workspace());
+        Self {
+            ground,
+            line,
+            seen: Seen::default(),
+            running: false,
+            ledger,
+            workspace: None,
+            processes: HashMap::new(),
+            names,
+        }
     }
 
-    /// Everything that was seen.
-    pub(super) fn finish(self) -> Seen {
+    /// Everything that was seen. No process is left.
+    pub(super) fn finish(mut self) -> Seen {
+        let workspace = self.workspace.take();
+        let touches = workspace.map(|workspace| self.ledger.settle(&workspace)).unwrap_or_default();
+        for (process, touch) in touches {
+            self.tell(process, Observed::Touch(touch));
+        }
+        self.seen.dropped += self.ledger.dropped();
         self.seen
     }
 
@@ -69,6 +99,11 @@ impl Reading {
 
     fn name(&self, number: i64) -> &'static str {
         self.names.iter().find(|(other, _)| *other == number).map_or("?", |(_, name)| name)
+    }
+
+    /// The process of a thread.
+    fn process(&mut self, thread: i32) -> i32 {
+        *self.processes.entry(thread).or_insert_with(|| process_of(thread).unwrap_or(thread))
     }
 
     /// Reads a call; `None` where there is nothing to follow.
@@ -90,7 +125,10 @@ impl Reading {
             self.tell(thread, what);
             return None;
         };
-        let led = names(&wish).into_iter().map(|name| lead(&task, &name)).collect();
+        if self.workspace.is_none() {
+            self.workspace = open_workspace(&task, self.ground.workspace());
+        }
+        let led: Vec<_> = names(&wish).into_iter().map(|name| lead(&task, &name)).collect();
         Some(Call { wish, task, led, by_filter: false })
     }
 }
@@ -106,10 +144,16 @@ impl Reader for Reading {
         } else {
             Some(libc::ENOSYS)
         };
-        let call = self.read(thread, entry);
+        // Until the command is there, what it is started by looks for it.
+        let call = if self.running { self.read(thread, entry) } else { None };
         match (refusal, call) {
             (Some(errno), call) => Begins::Refuse(call.map(|call| Call { by_filter: true, ..call }), errno),
-            (None, Some(call)) => Begins::Follow(Some(call)),
+            (None, Some(call)) => {
+                let process = self.process(thread);
+                let attributes = call::sets_attributes(i64::from(number));
+                changes::note(&mut self.ledger, process, &call.wish, &call.led, attributes);
+                Begins::Follow(Some(call))
+            }
             (None, None) => Begins::Pass,
         }
     }
@@ -118,11 +162,13 @@ impl Reader for Reading {
         let (Some(call), Err(errno)) = (call, answer) else { return };
         let denial = refused(&self.ground, &call.task, &call.wish, &call.led, errno, call.by_filter);
         if let Some(denial) = denial {
-            self.tell(thread, Observed::Denial(denial));
+            let process = self.process(thread);
+            self.tell(process, Observed::Denial(denial));
         }
     }
 
     fn program(&mut self, process: i32) -> Verdict {
+        self.running = true;
         let program = match program::read(process) {
             Ok(program) => program,
             Err(why) => {
@@ -148,9 +194,25 @@ impl Reader for Reading {
         verdict
     }
 
+    fn gone(&mut self, thread: i32) {
+        self.processes.remove(&thread);
+    }
+
     fn unread(&mut self, thread: i32, _: &io::Error) {
         self.tell(thread, Observed::Unseen { call: "?", why: "trace" });
     }
+}
+
+/// The process of a thread, as swbox counts.
+fn process_of(thread: i32) -> Option<i32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// The workspace in the root of a process.
+fn open_workspace(task: &Task, path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat2(task.root(), path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
 }
 
 /// The files that a call names, in its order.

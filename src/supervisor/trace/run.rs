@@ -24,6 +24,9 @@ pub(super) trait Reader {
     /// A new program is in place in the process `process`; nothing of it has run.
     fn program(&mut self, process: i32) -> Verdict;
 
+    /// `thread` is gone; its number may be another's next.
+    fn gone(&mut self, thread: i32);
+
     /// A call could not be read.
     fn unread(&mut self, thread: i32, error: &io::Error);
 }
@@ -48,6 +51,7 @@ pub(super) fn follow<R: Reader>(reader: &mut R) -> io::Result<()> {
         match change {
             Change::Gone => {
                 calls.remove(&thread);
+                reader.gone(thread);
             }
             Change::Call => {
                 end_of_call(reader, &mut calls, thread);

@@ -8,15 +8,17 @@ use super::{any, judged, refuse, row};
 const NEW: u32 = 0x7E02_0000;
 /// `CLONE_NEWTIME`; in `clone` this bit is part of the exit signal and makes no namespace.
 const NEW_TIME: u32 = 0x80;
+/// `CLONE_UNTRACED`: no tracer gets the child, whatever it has asked for.
+const UNTRACED: u32 = 0x0080_0000;
 
 pub(super) const ROWS: &[Entry] = &[
     judged(
         "clone",
         (56, 220),
         Always,
-        &[refuse(&[any(0, NEW)])],
+        &[refuse(&[any(0, NEW | UNTRACED)])],
         Allow,
-        "a user namespace gives back every capability inside it",
+        "a user namespace gives back every capability inside it; an untraced child would escape a tracing supervisor",
     ),
     row("clone3", (435, 435), Always, NoSys, "its flags are in memory; the C library falls back to clone"),
     judged(

@@ -1,0 +1,67 @@
+//! Which files a call may change, noted before the kernel performs it.
+//!
+//! Danger: what is not noted here is told as untouched.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::judge::Led;
+use crate::supervisor::call::{Address, Opening, Renaming, Wish};
+use crate::supervisor::resolve::Place;
+use crate::supervisor::touched::{Ledger, State, Ways};
+
+const NAME: Ways = Ways { written: false, metadata: false, attributes: false, moved: false };
+const WRITTEN: Ways = Ways { written: true, ..NAME };
+const MOVED: Ways = Ways { moved: true, ..NAME };
+
+/// Notes what `wish` of `process` may change; `attributes` says that it is about extended ones.
+pub(super) fn note(ledger: &mut Ledger, process: i32, wish: &Wish, led: &[Led], attributes: bool) {
+    let (first, second) = (led.first().and_then(place), led.get(1).and_then(place));
+    let mut name = |place: Option<&Place>, ways| {
+        if let Some(place) = place {
+            ledger.note(&place.path, process, now(place), ways);
+        }
+    };
+    match wish {
+        Wish::Open(_, Opening { nameless: true, .. }) | Wish::Socket(_) | Wish::Execute(_) => {}
+        Wish::Open(_, Opening { write, create, .. }) if *write || *create => name(first, WRITTEN),
+        Wish::Truncate(_) => name(first, WRITTEN),
+        Wish::Make(_) | Wish::Remove(..) | Wish::Bind(Address::Path(_)) => name(first, NAME),
+        Wish::Metadata(_) => name(first, Ways { metadata: true, attributes, ..NAME }),
+        Wish::Link(..) => name(second, NAME),
+        Wish::Rename(_, _, how) => {
+            let exchange = *how == Renaming::Exchange;
+            name(first, MOVED);
+            name(second, if exchange { MOVED } else { NAME });
+            let (Some(from), Some(to)) = (first, second) else { return };
+            if let Some(directory) = directory(from) {
+                ledger.note_tree(&directory, &from.path, &to.path, process);
+            }
+            if let Some(directory) = directory(to).filter(|_| exchange) {
+                ledger.note_tree(&directory, &to.path, &from.path, process);
+            }
+        }
+        Wish::Open(..) | Wish::Connect(_) | Wish::Bind(_) => {}
+    }
+}
+
+fn place(led: &Led) -> Option<&Place> {
+    led.as_ref().ok()
+}
+
+/// What the place is now.
+fn now(place: &Place) -> Option<State> {
+    let parent = place.parent.as_ref()?;
+    State::at(parent, OsStr::new(&place.name)).ok()?
+}
+
+/// The directory at a place, if it is one.
+fn directory(place: &Place) -> Option<OwnedFd> {
+    if place.kind() != Some(FileType::Directory) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(place.parent.as_ref()?, &place.name, flags, Mode::empty()).ok()
+}
