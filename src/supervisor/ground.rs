@@ -192,6 +192,11 @@ pub fn host_has(path: &Path) -> bool {
     rustix::fs::lstat(path).is_ok()
 }
 
+/// Whether `stat` is of what the host has at `path`.
+pub fn is_host(path: &Path, stat: &Stat) -> bool {
+    rustix::fs::lstat(path).is_ok_and(|host| (host.st_dev, host.st_ino) == (stat.st_dev, stat.st_ino))
+}
+
 /// Whether the host has a socket at `path`.
 pub fn host_has_socket(path: &Path) -> bool {
     rustix::fs::stat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)

@@ -210,11 +210,16 @@ impl Ledger {
             }
         }
         let mut taken = vec![false; entries.len()];
+        let now_at = |at: usize| now.get(at).copied().flatten();
         let mut renamed: HashMap<usize, usize> = HashMap::new();
         for (at, ((_, entry), now)) in entries.iter().zip(&now).enumerate() {
             let (Some(before), None, true) = (entry.before, now, entry.ways.moved) else { continue };
-            let free =
-                arrived.get(&before.inode).into_iter().flatten().find(|to| taken.get(**to) == Some(&false));
+            // A number of a file that was removed may be another's next: of one kind they are taken for one.
+            let same = |to: usize| {
+                let kind = now_at(to).map(|state: State| state.kind());
+                taken.get(to) == Some(&false) && kind == Some(before.kind())
+            };
+            let free = arrived.get(&before.inode).into_iter().flatten().find(|to| same(**to));
             if let Some(to) = free.copied() {
                 renamed.insert(at, to);
                 if let Some(taken) = taken.get_mut(to) {
@@ -259,13 +264,16 @@ fn difference(before: &State, now: &State, ways: Ways) -> Option<Act> {
     }
     let owner = before.mode != now.mode || before.owner != now.owner;
     if now.kind() == FileType::Directory {
-        // Its times change with every name in it.
-        return owner.then_some(Act::Metadata);
+        // Its times change with every name in it. Another one was moved away or removed.
+        let other = before.inode != now.inode;
+        return if other { Some(Act::Create) } else { owner.then_some(Act::Metadata) };
     }
     let content = before.inode != now.inode || before.size != now.size;
     let changed = before.changed != now.changed;
     let modified = before.modified != now.modified;
-    if content || (modified && !ways.metadata) || (changed && ways.written) {
+    // A write moves the time of the content, which only a call that sets times puts back; another link of the file moves
+    // the other time alone.
+    if content || (modified && !ways.metadata) || (changed && ways.written && ways.metadata) {
         Some(Act::Write)
     } else if owner || modified || (changed && ways.attributes) {
         Some(Act::Metadata)
@@ -421,6 +429,30 @@ mod tests {
         ledger.note(&place.0.join("w"), 7, None, WRITTEN);
         fs::write(place.0.join("other/x"), "").unwrap();
         assert!(ledger.settle(fs::File::open(place.0.join("w")).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn another_directory_or_kind_of_the_same_name_is_new() {
+        let place = Place::new();
+        for name in ["d", "e"] {
+            fs::create_dir(place.0.join(name)).unwrap();
+        }
+        fs::write(place.0.join("f"), "x").unwrap();
+        let mut ledger = Ledger::new(&place.0);
+        for name in ["d", "e"] {
+            place.note(&mut ledger, name, MOVED);
+        }
+        for name in ["moved", "new"] {
+            place.note(&mut ledger, name, Ways::default());
+        }
+        place.note(&mut ledger, "f", WRITTEN);
+        fs::rename(place.0.join("d"), place.0.join("moved")).unwrap();
+        fs::create_dir(place.0.join("d")).unwrap();
+        fs::remove_dir(place.0.join("e")).unwrap();
+        fs::write(place.0.join("new"), "").unwrap();
+        // Another link changes a time, not the file.
+        fs::hard_link(place.0.join("f"), place.0.join("link")).unwrap();
+        assert_eq!(place.settle(&ledger), ["Create d", "Create moved", "Create new", "Remove e"]);
     }
 
     #[test]

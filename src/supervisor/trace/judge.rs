@@ -6,7 +6,7 @@
 use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
 
 use crate::supervisor::call::{Address, Opening, Wish};
-use crate::supervisor::ground::{Ground, host_has, host_has_socket, host_mount, host_mount_point};
+use crate::supervisor::ground::{Ground, host_has, host_has_socket, host_mount, host_mount_point, is_host};
 use crate::supervisor::observed::{Act, Denial, Target};
 use crate::supervisor::resolve::{Lost, Place, Task};
 
@@ -165,7 +165,9 @@ impl Case<'_> {
                     Err(lost) => &lost.path,
                 };
                 let unreachable = matches!(self.errno, libc::ECONNREFUSED | libc::ENOENT | libc::EACCES);
-                let hidden = act == Act::Connect && unreachable && host_has_socket(path);
+                // The host's own, reached and without a listener, refuses everybody.
+                let own = led.as_ref().is_ok_and(|place| place.stat.is_some_and(|stat| is_host(path, &stat)));
+                let hidden = act == Act::Connect && unreachable && !own && host_has_socket(path);
                 (hidden || (act == Act::Bind && self.blames(Act::Create, led))).then(|| self.denial(act, led))
             }
             Address::Abstract(name) => (self.errno == libc::EPERM).then(|| Denial {
