@@ -6,6 +6,7 @@
 #[path = "../project.rs"]
 mod project;
 
+mod denials;
 mod events;
 mod gaps;
 mod programs;

@@ -14,6 +14,7 @@ mod invoked;
 mod kit;
 mod law;
 mod planted;
+mod seen;
 mod store;
 mod trust;
 mod walk;

@@ -21,7 +21,7 @@ const LONGEST: usize = 160;
 pub(super) fn denials(out: &mut String, report: &Report, paint: Paint) {
     let Some(effects) = &report.effects else { return };
     stopped(out, effects, paint);
-    let named = |denied: &&Denied| !by_proxy(report, denied);
+    let named = |denied: &&Denied| !by_proxy(report, denied) && !denied.incidental;
     let denied: Vec<&Denied> = effects.denials.iter().filter(named).collect();
     let count: u64 = denied.iter().map(|denied| denied.count).sum();
     if count == 0 {
@@ -130,6 +130,8 @@ mod tests {
                     inferred: false,
                 },
                 shown: "/x".into(),
+                hosts: Vec::new(),
+                incidental: false,
                 count: 1,
                 program: String::new(),
                 right: crate::service::Right::Write,

@@ -58,6 +58,9 @@ pub(in crate::service) struct Ground<'a> {
     pub(in crate::service) cwd: &'a Path,
 }
 
+/// What stands for an address where the socket itself was refused.
+const SOCKETS: [&str; 3] = ["ipv4", "ipv6", "unix"];
+
 /// Trees that no profile opens for writing.
 const SYSTEM: [&str; 13] = [
     "/usr",
@@ -75,14 +78,25 @@ const SYSTEM: [&str; 13] = [
     "/gnu/store",
 ];
 
+/// A refusal with what is known around it.
+#[derive(Debug, Clone)]
+pub(in crate::service) struct Refused {
+    pub(in crate::service) denial: Denial,
+    /// How often.
+    pub(in crate::service) count: u64,
+    /// The program that tried it first.
+    pub(in crate::service) program: String,
+    /// The hosts that the program, or the line, was given by name.
+    pub(in crate::service) hosts: Vec<String>,
+    /// Whether the command ended well.
+    pub(in crate::service) ended_well: bool,
+}
+
 /// Explains one refusal.
-pub(in crate::service) fn attribute(
-    ground: &Ground<'_>,
-    denial: Denial,
-    count: u64,
-    program: String,
-) -> Denied {
-    let (right, grant) = explain(ground, &denial);
+pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> Denied {
+    let Refused { denial, count, program, hosts, ended_well } = refused;
+    let hosts = if is_question(&denial) { hosts } else { Vec::new() };
+    let (right, grant) = explain(ground, &denial, hosts.first());
     let lacks = !right::holds(ground.law, right);
     let wanted = match &grant {
         Grant::Tools { .. } => true,
@@ -92,10 +106,18 @@ pub(in crate::service) fn attribute(
     let forward = if wanted { way(ground, right) } else { None };
     let shown = match &denial.target {
         Target::Path(path) => crate::service::setting::shorten(path, ground.cwd, ground.anchors.home),
+        Target::Address(address) if SOCKETS.contains(&address.as_str()) => format!("(a socket: {address})"),
+        Target::Address(address) if address.ends_with(":53") => format!("{address} (a name server)"),
         Target::Address(address) => address.clone(),
         Target::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
     };
-    Denied { denial, shown, count, program, right, grant, forward }
+    let shown = match &hosts[..] {
+        [] => shown,
+        hosts => hosts.join(", "),
+    };
+    // What a tool tries in its own directory and does well without.
+    let incidental = ended_well && matches!(&denial.target, Target::Path(path) if is_tool(ground, path));
+    Denied { denial, shown, hosts, incidental, count, program, right, grant, forward }
 }
 
 fn way(ground: &Ground<'_>, right: Right) -> Option<Hint> {
@@ -105,13 +127,18 @@ fn way(ground: &Ground<'_>, right: Right) -> Option<Hint> {
     ground.policy.way_to(ground.law, right, runs)
 }
 
-fn explain(ground: &Ground<'_>, denial: &Denial) -> (Right, Grant) {
+/// Whether a refusal tells no host: a name server was to be asked, or not even a socket was had.
+fn is_question(denial: &Denial) -> bool {
+    matches!(&denial.target, Target::Address(address) if address.ends_with(":53") || SOCKETS.contains(&address.as_str()))
+}
+
+fn explain(ground: &Ground<'_>, denial: &Denial, host: Option<&String>) -> (Right, Grant) {
     let right = asked(denial);
     if denial.cause == Cause::Narrowed {
         return (right, Grant::Option { name: "--no-narrow" });
     }
     match &denial.target {
-        Target::Address(address) => of_address(ground, address),
+        Target::Address(address) => of_address(ground, host.unwrap_or(address)),
         Target::Abstract(_) => {
             (Right::Network, nothing("sockets of the host are within reach of no command"))
         }
@@ -156,6 +183,9 @@ fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, right: Right) -> (
     if lies_in(path, ground.anchors.workspace) && right != Right::Exec {
         return (right, tools(right));
     }
+    if !matches!(right, Right::Exec | Right::Read) && is_tool(ground, path) {
+        return (right, nothing("toolchains and their caches are changed by no command"));
+    }
     let place = |path: &Path| shorten(path, ground.anchors.home);
     let holder = || path.parent().unwrap_or(path);
     let (list, opened) = match right {
@@ -171,6 +201,12 @@ fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, right: Right) -> (
         return (right, nothing("it lies in a directory that no profile may open"));
     }
     (right, profile("binds", format!("{list} = [{:?}]", place(opened))))
+}
+
+/// Whether a path lies in a tree of tools: who may write there decides what runs next.
+fn is_tool(ground: &Ground<'_>, path: &Path) -> bool {
+    let trees = ground.profile.binds.toolchains.iter();
+    trees.filter_map(|place| place.resolve(&ground.anchors)).any(|tree| lies_in(path, &tree))
 }
 
 fn profile(table: &str, line: String) -> Grant {
@@ -198,7 +234,8 @@ fn of_address(ground: &Ground<'_>, address: &str) -> (Right, Grant) {
     {
         return (Right::Network, tools(Right::Network));
     }
-    let entry = address.strip_suffix(":443").unwrap_or(address);
+    let unnamed = SOCKETS.contains(&address) || address.ends_with(":53");
+    let entry = if unnamed { "HOST" } else { address.strip_suffix(":443").unwrap_or(address) };
     let grant = match &ground.law.jail.network {
         Some(_) => Grant::State { line: format!("\"network\": [… , {entry:?}]") },
         None => profile("network", format!("hosts = [{entry:?}]")),
@@ -246,8 +283,8 @@ mod tests {
         );
         let rights = policy.rights(law, &read, RightsRequest { hosts: &[], narrow: true });
         let profile =
-            Profile::from_toml("[credentials.\"npm:x\"]\nfiles = [\"~/.npmrc\"]\n", Path::new("p.toml"))
-                .unwrap();
+            "[binds]\ntoolchains = [\"~/.cargo\"]\n[credentials.\"npm:x\"]\nfiles = [\"~/.npmrc\"]\n";
+        let profile = Profile::from_toml(profile, Path::new("p.toml")).unwrap();
         let env: Vec<(OsString, OsString)> = Vec::new();
         let anchors = Anchors { home: Path::new("/home/u"), workspace: Path::new("/w"), env: &env };
         let ground = Ground {
@@ -266,7 +303,9 @@ mod tests {
             Target::Address(target.into())
         };
         let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
-        let denied = attribute(&ground, denial, 1, String::new());
+        let hosts = vec!["example.org".to_owned()];
+        let program = String::new();
+        let denied = attribute(&ground, Refused { denial, count: 1, program, hosts, ended_well: true });
         let event = denied.forward.and_then(|hint| hint.path.first().map(|step| step.event.clone()));
         (denied.right, denied.grant, event)
     }
@@ -291,9 +330,9 @@ mod tests {
     #[test]
     fn what_lies_outside_names_the_line_of_a_profile() {
         let (right, grant, event) =
-            said("implementing", "python3 x.py", Act::Write, "/home/u/.cargo/config.toml", Cause::Outside);
+            said("implementing", "python3 x.py", Act::Write, "/home/u/.tool/config.toml", Cause::Outside);
         assert_eq!(right, Right::Write);
-        assert_eq!(grant, line("binds", "writable = [\"~/.cargo/config.toml\"]"));
+        assert_eq!(grant, line("binds", "writable = [\"~/.tool/config.toml\"]"));
         assert_eq!(event, None);
         let (_, grant, event) = said("planning", "x", Act::Create, "/srv/data/new", Cause::Outside);
         assert_eq!(
@@ -312,6 +351,7 @@ mod tests {
     fn what_nothing_grants_is_said_without_a_suggestion() {
         for (act, path, cause) in [
             (Act::Write, "/etc/hosts", Cause::Outside),
+            (Act::Create, "/home/u/.cargo/registry/x", Cause::Outside),
             (Act::Create, "/home/u/new", Cause::Outside),
             (Act::Create, "/new", Cause::Outside),
             (Act::Write, "/w/.envrc", Cause::Protected),
@@ -332,6 +372,8 @@ mod tests {
         assert_eq!((right, grant, event), (Right::Write, Grant::Option { name: "--no-narrow" }, None));
         let (right, grant, _) = said("testing", "x", Act::Connect, "example.org:443", Cause::Network);
         assert_eq!((right, grant), (Right::Network, tools(Right::Network)));
+        let (_, grant, _) = said("testing", "x", Act::Connect, "10.0.0.2:53", Cause::Network);
+        assert_eq!(grant, tools(Right::Network), "the name counts, not its server");
         let (right, _, event) = said("planning", "x", Act::Connect, "127.0.0.1:80", Cause::Network);
         assert_eq!((right, event.as_deref()), (Right::Loopback, Some("PLAN_READY")));
     }

@@ -8,26 +8,32 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::attribute::{Ground, attribute};
+use super::attribute::{Ground, Refused, attribute};
 use super::choose::Choice;
 use super::events::{Events, bytes, text};
 use super::programs::{Processes, environment, readings};
 use super::tally::Tally;
 use super::undeclared::{Declared, Undeclared};
 use super::{Effects, Stopped, Touched};
-use crate::classify::Environment;
+use crate::classify::{Classification, Environment, OpClass, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::jail::Outcome;
+use crate::jail::{Exit, Outcome};
 use crate::policy::Started;
 use crate::service::report::Judgement;
 use crate::service::setting::Setting;
-use crate::supervisor::{Act, Denial, Observed, Program, Seen, Sink, Target, Touch, Verdict};
+use crate::supervisor::{Act, Cause, Denial, Observed, Program, Seen, Sink, Target, Touch, Verdict};
 
 /// How many distinct undeclared effects are kept.
 const UNDECLARED: usize = 256;
 
+/// How many hosts of one program are named.
+const HOSTS: usize = 4;
+
 /// How many concluded or reported refusals are kept beside those that were seen.
 const FURTHER: usize = 256;
+
+/// What programs try at every start and do well without: shells open the terminal that no command gets.
+const TRIED: [&str; 1] = ["/dev/tty"];
 
 /// The watcher of one run.
 #[derive(Debug)]
@@ -43,7 +49,7 @@ pub(in crate::service) struct Eyes<'a> {
     events: Option<Events>,
     processes: Processes,
     /// Refusals, each once, with the program that tried it first.
-    denials: Vec<(Denial, String)>,
+    denials: Vec<Refused>,
     /// How often those were refused that the watcher did not count.
     further: HashMap<Denial, u64>,
     declared: Declared,
@@ -145,6 +151,10 @@ impl<'a> Eyes<'a> {
         }
     }
 
+    fn readings(&self, program: &Program) -> Vec<Classification> {
+        readings(program, &self.environment)
+    }
+
     fn name(&self, pid: i32) -> String {
         if pid == 0 { String::new() } else { self.processes.name(pid) }
     }
@@ -153,21 +163,29 @@ impl<'a> Eyes<'a> {
         if !denial.inferred {
             self.beyond(pid, denial.act, &denial.target, true);
         }
-        let program = self.name(pid);
+        let hosts = self.processes.argv(pid).map(|argv| hosts(&self.readings(argv))).unwrap_or_default();
+        let refused = Refused {
+            denial: denial.clone(),
+            count: 1,
+            program: self.name(pid),
+            hosts: if hosts.is_empty() { self::hosts(std::slice::from_ref(self.ground.line)) } else { hosts },
+            ended_well: false,
+        };
         if self.events.is_some() {
-            let denied = attribute(&self.ground, denial.clone(), 1, program.clone());
-            let mut fields = denied.fields();
-            // How often it was tried stands in the last event.
+            let mut fields = attribute(&self.ground, refused.clone()).fields();
+            // How often it was tried, and whether it mattered, stands in the last event.
             fields.remove("count");
+            fields.remove("incidental");
             fields.insert("pid".into(), json!((pid != 0).then_some(pid)));
             self.say("denial", Value::Object(fields));
         }
-        self.denials.push((denial.clone(), program));
+        self.denials.push(refused);
     }
 
     /// Takes a refusal that the watcher did not see: one that was concluded, or that the proxy gave.
     pub(in crate::service) fn further(&mut self, denial: &Denial, count: u64) {
-        if self.denials.iter().any(|(known, _)| known.target == denial.target && known.act == denial.act) {
+        let same = |known: &Denial| known.target == denial.target && known.act == denial.act;
+        if self.denials.iter().any(|known| same(&known.denial)) {
             return;
         }
         if self.further.len() < FURTHER && self.further.insert(denial.clone(), count).is_none() {
@@ -178,7 +196,7 @@ impl<'a> Eyes<'a> {
     fn program(&mut self, pid: i32, program: &Program) -> Verdict {
         let by_line = self.processes.begin(pid, program);
         let reason = if self.judges && self.stopped.is_none() {
-            let readings = readings(program, &self.environment);
+            let readings = self.readings(program);
             let started = Started { readings: &readings, by_line };
             self.ground.policy.judge_program(self.ground.law, self.ground.line, started)
         } else {
@@ -214,9 +232,11 @@ impl<'a> Eyes<'a> {
         let seen_denials = seen.map(|seen| seen.denials.as_slice()).unwrap_or_default();
         let counts: HashMap<&Denial, u64> =
             seen_denials.iter().map(|counted| (&counted.what, counted.times)).collect();
-        let denials = self.denials.iter().map(|(denial, program)| {
-            let count = counts.get(denial).or(self.further.get(denial)).copied().unwrap_or(1);
-            attribute(&self.ground, denial.clone(), count, program.clone())
+        let ended_well = outcome.is_some_and(|outcome| outcome.exit == Exit::Code(0));
+        let denials = self.denials.iter().map(|refused| {
+            let count =
+                counts.get(&refused.denial).or(self.further.get(&refused.denial)).copied().unwrap_or(1);
+            attribute(&self.ground, Refused { count, ended_well, ..refused.clone() })
         });
         let mut effects = Effects {
             choice: if seen.is_some() { self.choice } else { Choice::OFF },
@@ -234,6 +254,30 @@ impl<'a> Eyes<'a> {
             effects.events_failed = events.finish("exit", exit_fields(&effects, outcome, lost)).err();
         }
         effects
+    }
+}
+
+/// The hosts that commands name.
+fn hosts(readings: &[Classification]) -> Vec<String> {
+    let mut hosts = Vec::new();
+    for op in readings.iter().flat_map(|reading| &reading.segments).flat_map(|segment| &segment.ops) {
+        if let (OpClass::Network, Subject::Host(host)) = (op.class, &op.subject)
+            && !hosts.contains(host)
+            && hosts.len() < HOSTS
+        {
+            hosts.push(host.clone());
+        }
+    }
+    hosts
+}
+
+/// Whether a refusal says nothing: everybody tries that.
+fn is_tried(denial: &Denial) -> bool {
+    match &denial.target {
+        Target::Path(path) => TRIED.iter().any(|tried| path == Path::new(tried)),
+        // The C library asks a daemon for the names of users before it reads the file.
+        Target::Address(socket) => socket == "unix" && denial.cause == Cause::Narrowed,
+        Target::Abstract(_) => false,
     }
 }
 
@@ -267,6 +311,7 @@ impl Sink for Eyes<'_> {
     fn observed(&mut self, pid: i32, what: &Observed) -> Verdict {
         match what {
             Observed::Touch(touch) => self.touch(pid, touch),
+            Observed::Denial(denial) if is_tried(denial) => {}
             Observed::Denial(denial) => self.denial(pid, denial),
             Observed::Program(program) => return self.program(pid, program),
             // The watcher counts them.

@@ -39,6 +39,10 @@ pub struct Denied {
     pub denial: Denial,
     /// What it is about, as a person would write it.
     pub shown: String,
+    /// The hosts that were asked for by name, where only the name server's address was seen.
+    pub hosts: Vec<String>,
+    /// Whether it was what a tool tries in its own directory, and the command ended well: that is not told on a terminal.
+    pub incidental: bool,
     /// How often.
     pub count: u64,
     /// The program that tried it, where known.
@@ -157,6 +161,10 @@ impl Denied {
         let mut fields = Map::new();
         fields.insert("act".into(), json!(self.denial.act));
         fields.extend(target_fields(&self.denial.target));
+        if !self.hosts.is_empty() {
+            fields.insert("hosts".into(), json!(self.hosts));
+        }
+        fields.insert("incidental".into(), json!(self.incidental));
         fields.insert("program".into(), json!(self.program));
         fields.insert("cause".into(), json!(self.denial.cause));
         fields.insert("errno".into(), json!(self.denial.errno));

@@ -3,7 +3,7 @@
 //! Danger: the arguments are the program's own choice of words. The name that a process gives itself and the file that
 //! runs may differ, so both are read; a script is also read as if it ran by itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,9 +15,27 @@ use crate::supervisor::Program;
 /// How many processes are remembered by name.
 const REMEMBERED: usize = 8192;
 
-/// Interpreters of scripts: behind one, the first operand is what was called.
-const INTERPRETERS: [&str; 12] =
-    ["bash", "sh", "dash", "zsh", "python", "python3", "perl", "ruby", "node", "php", "env", "busybox"];
+/// How many programs are remembered with their arguments.
+const RECENT: usize = 64;
+
+/// Longer arguments are not remembered.
+const SHORT: usize = 2048;
+
+/// Interpreters of scripts, with the option letters behind which code or a module stands and no script.
+const INTERPRETERS: [(&str, &[u8]); 12] = [
+    ("bash", b"c"),
+    ("sh", b"c"),
+    ("dash", b"c"),
+    ("zsh", b"c"),
+    ("python", b"cm"),
+    ("perl", b"eE"),
+    ("ruby", b"e"),
+    ("node", b"ep"),
+    ("php", b"r"),
+    ("lua", b"e"),
+    ("env", b"S"),
+    ("busybox", b""),
+];
 
 /// How deep a chain of forks is followed to the line's own shell.
 const GENERATIONS: usize = 32;
@@ -27,6 +45,8 @@ const GENERATIONS: usize = 32;
 pub(super) struct Processes {
     /// The program that each runs.
     names: HashMap<i32, String>,
+    /// The arguments of the last few, where they are short.
+    recent: VecDeque<(i32, Program)>,
     /// The process that swbox itself started.
     first: Option<i32>,
     /// Whether the first one is a shell that runs a line.
@@ -58,7 +78,19 @@ impl Processes {
         if self.names.len() < REMEMBERED || self.names.contains_key(&pid) {
             self.names.insert(pid, name_of(program));
         }
+        self.recent.retain(|(known, _)| *known != pid);
+        if program.argv.iter().map(Vec::len).sum::<usize>() <= SHORT {
+            if self.recent.len() >= RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back((pid, program.clone()));
+        }
         by_line
+    }
+
+    /// The program of a process with its arguments, where it is one of the last.
+    pub(super) fn argv(&self, pid: i32) -> Option<&Program> {
+        self.recent.iter().find(|(known, _)| *known == pid).map(|(_, program)| program)
     }
 
     /// The program that a process runs: its own, or the one that it was forked from.
@@ -107,25 +139,25 @@ fn parent(pid: i32) -> Option<i32> {
 fn name_of(program: &Program) -> String {
     let base = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let file = base(&program.file).unwrap_or_default();
-    if !is_interpreter(&file) {
-        return file;
-    }
-    let script = script(&program.argv).and_then(|at| program.argv.get(at));
+    let Some(letters) = code_letters(&file) else { return file };
+    let script = script(&program.argv, letters).and_then(|at| program.argv.get(at));
     let script = script.and_then(|word| base(Path::new(std::ffi::OsStr::from_bytes(word))));
     script.unwrap_or(file)
 }
 
-fn is_interpreter(name: &str) -> bool {
+/// The letters of an interpreter's options that bring code; none where the name is no interpreter's.
+fn code_letters(name: &str) -> Option<&'static [u8]> {
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-    INTERPRETERS.contains(&stem) || INTERPRETERS.contains(&name)
+    INTERPRETERS.iter().find(|(known, _)| *known == stem).map(|(_, letters)| *letters)
 }
 
-/// Where the script stands among the arguments of an interpreter: behind one word of options at most, as the kernel
-/// passes them.
-fn script(argv: &[Vec<u8>]) -> Option<usize> {
+/// Where the script stands among the arguments of an interpreter whose options with these letters bring code: behind one
+/// word of options at most, as the kernel passes them.
+fn script(argv: &[Vec<u8>], letters: &[u8]) -> Option<usize> {
     let first = argv.get(1)?;
     let at = if first.starts_with(b"-") { 2 } else { 1 };
-    argv.get(at).filter(|word| word.contains(&b'/')).map(|_| at)
+    let brings = at == 2 && !first.starts_with(b"--") && first.iter().any(|letter| letters.contains(letter));
+    argv.get(at).filter(|word| !brings && word.contains(&b'/')).map(|_| at)
 }
 
 /// What a program's arguments may mean.
@@ -140,9 +172,7 @@ pub(super) fn readings(program: &Program, environment: &Environment) -> Vec<Clas
     if called != base(&file) {
         all.push(std::iter::once(file.clone()).chain(rest.iter().cloned()).collect());
     }
-    if is_interpreter(&base(&file))
-        && let Some(at) = script(&program.argv)
-    {
+    if let Some(at) = code_letters(&base(&file)).and_then(|letters| script(&program.argv, letters)) {
         all.push(words.get(at..).unwrap_or_default().to_vec());
     }
     all.iter()
@@ -193,7 +223,9 @@ mod tests {
     #[test]
     fn a_script_goes_by_its_own_name() {
         assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "./deploy.sh", "x"])), "deploy.sh");
-        assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "-c", "x"])), "bash");
+        assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "-e", "./deploy.sh"])), "deploy.sh");
+        assert_eq!(name_of(&program("/usr/bin/bash", &["bash", "-c", "cat a/b"])), "bash");
+        assert_eq!(name_of(&program("/usr/bin/python3.11", &["python3", "-c", "open('/x')"])), "python3.11");
         assert_eq!(name_of(&program("/usr/bin/git", &["git"])), "git");
     }
 

@@ -291,7 +291,8 @@ fn run_started(
 ) -> Result<Report, Diagnostic> {
     let Work { run, rights, plan, choice, key } = work;
     let workspace = setting.place.workspace.clone();
-    let watch = if writes(rights) {
+    let blind = setting.bound.as_ref().is_none_or(|bound| Kept::of(&bound.row).unwatched);
+    let watch = if writes(rights) && (blind || choice == Choice::OFF) {
         let whole = setting.bound.as_ref().is_some_and(|bound| depends(&bound.workflow, bound));
         Watch::begin(&workspace, &report.judgement.classification, whole)
     } else {
@@ -304,7 +305,9 @@ fn run_started(
         Ok((outcome, effects)) => (Ok(outcome), Some(effects)),
         Err(problem) => (Err(problem), None),
     };
-    let touched = watch.finish(&workspace, None);
+    let seen = effects.as_ref().and_then(|effects| effects.touched.as_ref());
+    let unseen = choice != Choice::OFF && !blind && seen.is_none();
+    let touched = watch.finish(&workspace, seen);
     let stopped = effects.as_ref().is_some_and(|effects| effects.stopped.is_some());
     let proof = match &launched {
         Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
@@ -314,7 +317,7 @@ fn run_started(
         call: ticket.call.clone(),
         exit_code: if stopped { Some(126) } else { launched.as_ref().ok().and_then(exit_code) },
         // A jail that failed on its way may have run something; and what was not seen may have written.
-        lost: launched.is_err() || !touched.whole && writes(rights),
+        lost: launched.is_err() || writes(rights) && (!touched.whole || unseen),
         denials: effects.as_ref().map_or(0, |effects| u32::try_from(effects.refusals()).unwrap_or(u32::MAX)),
         touched: touched
             .files
