@@ -98,6 +98,7 @@ fn one_step() -> f64 {
         writes: false,
         edit: None,
         command: None,
+        question: None,
         held: None,
         background: false,
     };

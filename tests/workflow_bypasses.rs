@@ -64,6 +64,7 @@ fn call(tool: &str, decision: Decision) -> What {
         writes: true,
         edit: None,
         command: None,
+        question: None,
         held: None,
         background: false,
     })

@@ -90,6 +90,7 @@ impl Agent {
             writes: edit.is_some(),
             edit,
             command: None,
+            question: None,
             held: shell.then(|| Held::from(&rights)),
             background: false,
         };

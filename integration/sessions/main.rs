@@ -14,6 +14,7 @@ mod invoked;
 mod kit;
 mod law;
 mod planted;
+mod questions;
 mod seen;
 mod store;
 mod trust;

@@ -41,6 +41,13 @@ fn planted_configuration_parks_the_session() {
         let records = entry["body"]["records"].to_string();
         records.contains("parked") && records.contains("planted-config")
     }));
+    // The agent is told why nothing goes on, and who can help.
+    let told = good(&project, "swbox state");
+    for part in ["parked   a command left", "core.fsmonitor", &format!("swbox approve {approval}")] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    let alarm = crate::kit::json(&project, &["state", "--json"])["handout"]["alarm"].clone();
+    assert_eq!(alarm[0], approval.as_str());
     // No agent answers it.
     assert_eq!(line(&project, &format!("swbox approve {approval}")).code, 126);
     assert_eq!(line(&project, "cat README.md").code, 126);

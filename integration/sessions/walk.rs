@@ -120,3 +120,35 @@ fn evidence_of_a_red_test_moves_nothing() {
     assert_eq!(line(&project, "swbox transition TESTS_PASS --data '{\"tests\": \"green\"}'").code, 126);
     replays(&project, &id);
 }
+
+#[test]
+fn tests_are_counted_and_none_are_none() {
+    if !has_person("tests_are_counted_and_none_are_none") {
+        return;
+    }
+    let project = Project::new();
+    let id = start(
+        &project,
+        &[
+            "--workflow",
+            &workflow(
+                &project,
+                "counted.json",
+                r#"{"id": "counted", "initial": "testing", "states": {
+            "testing": {"allowed_tools": ["Read", "run_test"], "on": {
+                "FEW": {"target": "completed", "evidence": {"command": "python3 -m unittest -v", "min_tests": 1}},
+                "MANY": {"target": "completed", "evidence": {"command": "python3 -m unittest -v", "min_tests": 1000}},
+                "WRAPPED": {"target": "completed", "evidence": {"command": "sh -c 'python3 -m unittest -v'", "min_tests": 1}},
+                "FAIL": "failed"}},
+            "completed": {"type": "final"}, "failed": {"type": "final"}}}"#,
+            ),
+        ],
+    );
+    let refused = line(&project, "swbox transition MANY");
+    assert!(refused.code == 126 && refused.stdout.contains("and run 1000 tests; it ran "), "{refused:?}");
+    // It ends with 0, and says a number; but whether that is a test program's is not known.
+    let refused = line(&project, "swbox transition WRAPPED");
+    assert!(refused.code == 126 && refused.stdout.contains("how many tests ran is not known"), "{refused:?}");
+    assert!(good(&project, "swbox transition FEW").contains("which is the end"));
+    replays(&project, &id);
+}

@@ -151,6 +151,17 @@ pub(super) fn stands(out: &mut String, id: &str, handout: &Handout, paint: Paint
     for offer in &handout.events {
         field("event", &offered(offer));
     }
+    if let Some((approval, planted)) = &handout.alarm {
+        let found = visible(&planted.join(", "));
+        field("parked", &format!("a command left what makes git run programs: {found}"));
+        field("", "nothing runs and no event leads on until a person has looked");
+        field(
+            "forward",
+            &format!(
+                "a person answers in a terminal: swbox approve {approval}, or swbox reject {approval} --reason TEXT"
+            ),
+        );
+    }
     for approval in &handout.approvals {
         field("waits", &format!("{approval} for a person"));
     }

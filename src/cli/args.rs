@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use super::args_session::{ApproveArgs, RejectArgs, SessionCommand, StateArgs, TransitionArgs};
+use super::args_session::{ApproveArgs, RejectArgs, RulesArgs, SessionCommand, StateArgs, TransitionArgs};
 use super::output::ColorChoice;
 use crate::service::{EventsTo, Observe, TimeSpan};
 
@@ -73,6 +73,8 @@ pub(super) enum Command {
     Approve(ApproveArgs),
     /// For a person: say no to what waits.
     Reject(RejectArgs),
+    /// For a person: your own rules, which allow, ask about or forbid commands whatever the workflow.
+    Rules(RulesArgs),
     /// For a person: accept the workflow or profile that a workspace brings, by its content.
     Trust(TrustArgs),
 }
@@ -289,6 +291,9 @@ pub(super) struct TrustArgs {
     /// Only say how the files stand; exit 1 where one is not accepted.
     #[arg(long, conflicts_with = "forget")]
     pub(super) list: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
     /// The workspace. Default: the repository around the current directory, else that directory.
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,

@@ -98,12 +98,18 @@ pub(super) enum SessionCommand {
         /// The session. Default: SWBOX_SESSION, else the workspace's.
         #[arg(value_name = "ID")]
         id: Option<String>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Read the law anew from where it came, see the difference, and take it over.
     Reload {
         /// The session.
         #[arg(value_name = "ID")]
         id: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Move a session past every condition.
     Force {
@@ -116,6 +122,9 @@ pub(super) enum SessionCommand {
         /// Why; the journal keeps it.
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// End a session.
     End {
@@ -125,6 +134,9 @@ pub(super) enum SessionCommand {
         /// Let the workspace run without a session again.
         #[arg(long)]
         unbind: bool,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Remove sessions that are over.
     Prune {
@@ -134,6 +146,9 @@ pub(super) enum SessionCommand {
         /// Only say which.
         #[arg(long)]
         dry_run: bool,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -172,6 +187,12 @@ pub(super) struct ApproveArgs {
     /// For a command: also every other with the same beginning, in this state and session.
     #[arg(long = "session", requires = "id")]
     pub(super) for_session: bool,
+    /// For a command: also, by a rule of yours for this workspace, every other that begins as it is shown.
+    #[arg(long, requires = "id", conflicts_with = "for_session")]
+    pub(super) always: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `swbox reject`.
@@ -183,6 +204,20 @@ pub(super) struct RejectArgs {
     /// Why; the agent is told.
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// `swbox rules`.
+#[derive(Debug, Args)]
+pub(super) struct RulesArgs {
+    /// Take back a rule that `swbox approve --always` wrote.
+    #[arg(long, value_name = "ID")]
+    pub(super) forget: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 impl Which {

@@ -14,13 +14,16 @@ mod exec;
 pub mod exit;
 mod explain;
 mod output;
+mod person;
 mod quick;
 mod refusal;
+mod rules;
 mod session;
 mod shell;
 mod show;
 mod story;
 mod trust;
+mod waiting;
 mod when;
 mod workflow;
 
@@ -87,8 +90,9 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::State(args) => agent::state(&args, color),
         Command::Transition(args) => agent::transition(&args, color),
         Command::Session(command) => session::session(command, color),
-        Command::Approve(args) => session::approve(&args, color),
-        Command::Reject(args) => session::reject(&args, color),
+        Command::Approve(args) => person::approve(&args, color),
+        Command::Reject(args) => person::reject(&args, color),
+        Command::Rules(args) => rules::rules(&args, color),
         Command::Trust(args) => trust::trust(&args, color),
     }
 }

@@ -1,22 +1,22 @@
-//! `swbox session …`, `swbox approve`, `swbox reject`: a person's commands.
+//! `swbox session …`.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::agent::{refused, stands};
-use super::args_session::{ApproveArgs, RejectArgs, SessionCommand, StartArgs};
+use super::agent::stands;
+use super::args_session::{SessionCommand, StartArgs};
 use super::exit::Code;
 use super::json_line;
 use super::output::{ColorChoice, Paint, complain, print};
 use super::show::visible;
 use super::story::story;
-use super::trust::difference;
 use super::when::when;
+use super::{person, waiting};
 use crate::diagnostic::Diagnostic;
+use crate::service::Law;
 use crate::service::report::{JSON_VERSION, diagnostic_to_json};
-use crate::service::session::{self, Answered, Destination, Reply, SessionListed, Status, Verdict, Waiting};
-use crate::service::{Law, Terminal};
+use crate::service::session::{self, SessionListed, Status};
 
 /// `swbox session …`.
 pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8, Diagnostic> {
@@ -26,17 +26,28 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
         SessionCommand::List { all, json } => list(&session::list(&Law::default(), all)?, json, paint),
         SessionCommand::Status { id, json } => status(&session::status(&this(id)?)?, json, paint),
         SessionCommand::Log { id, head, json } => log(&this(id)?, head, json, paint),
-        SessionCommand::Replay { id } => replay(&this(id)?, paint),
-        SessionCommand::Reload { id } => reload(&id, paint),
-        SessionCommand::Force { id, state, reason } => force(&id, &state, &reason),
-        SessionCommand::End { id, unbind } => {
+        SessionCommand::Replay { id, json } => replay(&this(id)?, json, paint),
+        SessionCommand::Reload { id, json } => person::reload(&id, json, color),
+        SessionCommand::Force { id, state, reason, json } => person::force(&id, &state, &reason, json),
+        SessionCommand::End { id, unbind, json } => {
             let state = session::end(&id, unbind)?;
+            if json {
+                let value =
+                    json!({ "version": JSON_VERSION, "session": id, "state": state, "unbound": unbind });
+                print(&json_line(&value))?;
+                return Ok(Code::OK);
+            }
             let free = if unbind { "; its workspace runs without a session again" } else { "" };
             print(&format!("{id} is over, in \"{}\"{free}\n", visible(&state)))?;
             Ok(Code::OK)
         }
-        SessionCommand::Prune { older, dry_run } => {
+        SessionCommand::Prune { older, dry_run, json } => {
             let gone = session::prune(session::before(older), dry_run)?;
+            if json {
+                let value = json!({ "version": JSON_VERSION, "sessions": gone, "removed": !dry_run });
+                print(&json_line(&value))?;
+                return Ok(Code::OK);
+            }
             let word = if dry_run { "would be removed" } else { "removed" };
             let lines: String = gone.iter().map(|id| format!("{id} {word}\n")).collect();
             print(&lines)?;
@@ -125,11 +136,7 @@ fn listed(one: &SessionListed) -> Value {
 
 fn status(status: &Status, as_json: bool, paint: Paint) -> Result<u8, Diagnostic> {
     if as_json {
-        let waiting: Vec<Value> = status
-            .waiting
-            .iter()
-            .map(|waiting| json!({ "id": waiting.id, "status": waiting.status, "shown": waiting.shown }))
-            .collect();
+        let waiting: Vec<Value> = status.waiting.iter().map(waiting::json).collect();
         let mut value = listed(&status.listed);
         value["version"] = json!(JSON_VERSION);
         value["handout"] = json!(status.handout);
@@ -147,8 +154,8 @@ fn status(status: &Status, as_json: bool, paint: Paint) -> Result<u8, Diagnostic
     for (call, position) in &status.running {
         let _ = writeln!(out, "  {} {call} since entry {position}", paint.bold("runs    "));
     }
-    for waiting in &status.waiting {
-        shown(&mut out, waiting, paint);
+    for one in &status.waiting {
+        waiting::text(&mut out, one, paint);
     }
     print(&out)?;
     Ok(Code::OK)
@@ -175,9 +182,17 @@ fn log(id: &str, head: bool, as_json: bool, paint: Paint) -> Result<u8, Diagnost
     Ok(Code::OK)
 }
 
-fn replay(id: &str, paint: Paint) -> Result<u8, Diagnostic> {
+fn replay(id: &str, as_json: bool, paint: Paint) -> Result<u8, Diagnostic> {
     let (entries, _) = session::log(id)?;
     let replayed = session::replay(id)?;
+    let code = if replayed.differs.is_none() { Code::OK } else { Code::PROBLEMS };
+    if as_json {
+        print(&json_line(&json!({
+            "version": JSON_VERSION, "session": id, "events": replayed.events, "state": replayed.state,
+            "same": replayed.differs.is_none(), "differs": replayed.differs,
+        })))?;
+        return Ok(code);
+    }
     let mut out = story(&entries, paint);
     let verdict = match replayed.differs {
         None => paint.green("the same session"),
@@ -190,144 +205,5 @@ fn replay(id: &str, paint: Paint) -> Result<u8, Diagnostic> {
         visible(&replayed.state)
     );
     print(&out)?;
-    Ok(if replayed.differs.is_none() { Code::OK } else { Code::PROBLEMS })
-}
-
-fn reload(id: &str, paint: Paint) -> Result<u8, Diagnostic> {
-    let reload = session::reload(id)?;
-    let mut person = Terminal::open("`swbox session reload`")?;
-    let mut out = String::new();
-    if reload.texts.0 == reload.texts.1 {
-        out.push_str("the workflow is the same; profiles are taken anew\n");
-    }
-    difference(&mut out, &reload.texts.0, &reload.texts.1, paint);
-    print(&out)?;
-    let question =
-        format!("Type the session's state, \"{}\", to take this law over: ", visible(&reload.state));
-    if person.ask(&question)? != reload.state {
-        complain("swbox: the law is unchanged\n");
-        return Ok(Code::REFUSED);
-    }
-    session::take_over(&reload, &person)?;
-    print(&format!("{id} goes on under the new law\n"))?;
-    Ok(Code::OK)
-}
-
-fn force(id: &str, to: &str, reason: &str) -> Result<u8, Diagnostic> {
-    let mut person = Terminal::open("`swbox session force`")?;
-    let question = format!("This passes every guard and approval. Type \"{}\" to go there: ", visible(to));
-    if person.ask(&question)? != to {
-        complain("swbox: nothing is changed\n");
-        return Ok(Code::REFUSED);
-    }
-    told(&session::force(id, to, reason, &person)?)
-}
-
-/// `swbox approve`.
-pub(super) fn approve(args: &ApproveArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
-    let Some(id) = &args.id else { return everything(Paint::stdout(color)) };
-    let mut person = Terminal::open("`swbox approve`")?;
-    let waiting = session::waiting(id)?;
-    let mut out = String::new();
-    shown(&mut out, &waiting, Paint::stdout(color));
-    print(&out)?;
-    if waiting.status != "open" {
-        complain(&format!("swbox: {id} is {} and cannot be answered\n", waiting.status));
-        return Ok(Code::REFUSED);
-    }
-    let (what, target) = match &waiting.shown.to {
-        None if !waiting.shown.planted.is_empty() => {
-            ("let the session go on, with these files as they are now", waiting.shown.from.clone())
-        }
-        None => ("let it run", waiting.shown.from.clone()),
-        Some(Destination::State(state)) => ("let the session go there", state.clone()),
-        Some(Destination::Return) => ("let the session return", waiting.shown.from.clone()),
-        Some(Destination::Fork) => ("let the session fork", waiting.shown.from.clone()),
-        Some(Destination::Invoke(workflow)) => ("let that workflow begin", workflow.clone()),
-    };
-    let question = format!("Type \"{}\" to {what}: ", visible(&target));
-    if person.ask(&question)? != target {
-        complain(&format!("swbox: {id} waits on\n"));
-        return Ok(Code::REFUSED);
-    }
-    told(&session::answer(&waiting, Verdict::Yes { for_session: args.for_session }, &person)?)
-}
-
-/// All that waits, in every session.
-fn everything(paint: Paint) -> Result<u8, Diagnostic> {
-    let mut out = String::new();
-    for one in session::list(&Law::default(), true)? {
-        for id in &one.waiting {
-            shown(&mut out, &session::waiting(id)?, paint);
-        }
-    }
-    if out.is_empty() {
-        out.push_str("nothing waits\n");
-    }
-    print(&out)?;
-    Ok(Code::OK)
-}
-
-/// `swbox reject`.
-pub(super) fn reject(args: &RejectArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
-    let person = Terminal::open("`swbox reject`")?;
-    let waiting = session::waiting(&args.id)?;
-    let mut out = String::new();
-    shown(&mut out, &waiting, Paint::stdout(color));
-    print(&out)?;
-    told(&session::answer(&waiting, Verdict::No(args.reason.clone()), &person)?)
-}
-
-/// What came of a person's word.
-fn told(answered: &Answered) -> Result<u8, Diagnostic> {
-    for notice in &answered.notices {
-        print(&format!("{}\n", visible(notice)))?;
-    }
-    if let Reply::Refused(refusal) = &answered.reply {
-        complain(&refused(refusal));
-        return Ok(Code::REFUSED);
-    }
-    print(&format!("done; the session is in \"{}\"\n", visible(&answered.state)))?;
-    Ok(Code::OK)
-}
-
-/// What waits, as a person must see it before answering.
-fn shown(out: &mut String, waiting: &Waiting, paint: Paint) {
-    let what = &waiting.shown;
-    let mut line = |name: &str, text: &str| {
-        let _ = writeln!(out, "  {} {text}", paint.bold(&format!("{name:<8}")));
-    };
-    let to = match &what.to {
-        None if !what.planted.is_empty() => "→ the session goes on".to_owned(),
-        None => "runs".to_owned(),
-        Some(Destination::State(state)) => format!("→ \"{}\"", visible(state)),
-        Some(Destination::Return) => "→ where the interrupt came from".to_owned(),
-        Some(Destination::Fork) => "→ into its branches".to_owned(),
-        Some(Destination::Invoke(workflow)) => format!("→ the workflow {}", visible(workflow)),
-    };
-    line("waits", &format!("{} ({}), until {}", waiting.id, waiting.status, when(what.until)));
-    line("session", &format!("{} in {}", waiting.session, visible(&waiting.workspace.to_string_lossy())));
-    line("asks", &format!("in \"{}\": {} {to}", visible(&what.from), visible(&what.what)));
-    if let Some(message) = &what.message {
-        line("question", &visible(message));
-    }
-    if let Some(reviewer) = &what.reviewer {
-        line("for", &visible(reviewer));
-    }
-    if !what.claimed.is_null() {
-        line("claimed", &visible(&what.claimed.to_string()));
-    }
-    for mismatch in &what.mismatches {
-        let text = format!("{} claimed {}, seen {}", mismatch.field, mismatch.claimed, mismatch.observed);
-        line("differs", &paint.red(&visible(&text)));
-    }
-    for proof in &what.evidence {
-        line("seen", &visible(&format!("`{}` ended with {}", proof.command.join(" "), proof.exit_code)));
-    }
-    for planted in &what.planted {
-        line("planted", &paint.red(&visible(planted)));
-    }
-    for file in &what.files {
-        line("changed", &visible(file));
-    }
+    Ok(code)
 }

@@ -51,6 +51,11 @@ fn tell(entry: &Told, lines: &mut Vec<String>, paint: Paint) {
         },
         "bound" => lines.push(format!("bound to {} {}", text(&body["harness"]), text(&body["key"]))),
         "reload" => lines.push(format!("a person took over a new law ({})", text(&body["origin"]))),
+        "rules" => lines.push(format!(
+            "a person allowed `{}` by the rule {} of theirs",
+            text(&body["prefix"]),
+            text(&body["rule"])
+        )),
         "start" => {
             let command = excerpt(body["extra"]["command"].as_str().unwrap_or_default(), LONGEST);
             let state = text(&body["extra"]["state"]);
@@ -132,7 +137,9 @@ fn fact(fact: &Fact, paint: Paint) -> Option<String> {
             format!("asked to be shown: {}", excerpt(&commands.join("; "), LONGEST))
         }
         Fact::Proven { proof } => {
-            format!("seen: `{}` ended with {}", excerpt(&proof.command.join(" "), LONGEST), proof.exit_code)
+            let tests = proof.tests.map_or_else(String::new, |tests| format!(" after {tests} tests"));
+            let command = excerpt(&proof.command.join(" "), LONGEST);
+            format!("seen: `{command}` ended with {}{tests}", proof.exit_code)
         }
         Fact::Queued { interrupt, files } => {
             format!("{} waits its turn, on {}", visible(interrupt), named(files))

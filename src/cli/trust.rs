@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::args::TrustArgs;
 use super::exit::Code;
+use super::json_line;
 use super::output::{ColorChoice, Paint, complain, print};
 use super::show::{visible, visible_lines};
 use crate::diagnostic::Diagnostic;
+use crate::service::report::{JSON_VERSION, diagnostic_to_json};
 use crate::service::{Candidate, Standing, Terminal, accept_file, candidates, forget_file};
 
 /// Lines around a change.
@@ -22,21 +25,38 @@ pub(super) fn trust(args: &TrustArgs, color: ColorChoice) -> Result<u8, Diagnost
     let found = candidates(args.workspace.as_deref(), args.file.as_deref(), args.allow_home)?;
     let paint = Paint::stdout(color);
     if args.list || found.is_empty() {
-        return list(&found, paint);
+        return list(&found, args.json, paint);
     }
     let mut person = Terminal::open("`swbox trust`")?;
+    let refused = ask(&found, args, &mut person, paint)?;
+    if args.json {
+        // As they stand now.
+        let found = candidates(args.workspace.as_deref(), args.file.as_deref(), args.allow_home)?;
+        print(&as_json(&found))?;
+    }
+    Ok(if refused { Code::PROBLEMS } else { Code::OK })
+}
+
+/// Asks about each; whether one is not accepted.
+fn ask(
+    found: &[Candidate],
+    args: &TrustArgs,
+    person: &mut Terminal,
+    paint: Paint,
+) -> Result<bool, Diagnostic> {
+    let say = |person: &mut Terminal, text: &str| if args.json { person.show(text) } else { print(text) };
     let mut refused = false;
-    for candidate in &found {
+    for candidate in found {
         if args.forget {
             if candidate.before.is_none() {
-                print(&format!("{} was never accepted\n", candidate.name))?;
+                say(person, &format!("{} was never accepted\n", candidate.name))?;
                 continue;
             }
-            forget_file(candidate, &person)?;
-            print(&format!("{} is not accepted any more\n", candidate.name))?;
+            forget_file(candidate, person)?;
+            say(person, &format!("{} is not accepted any more\n", candidate.name))?;
             continue;
         }
-        print(&shown(candidate, paint))?;
+        say(person, &shown(candidate, paint))?;
         match candidate.standing {
             Standing::Accepted => continue,
             Standing::Gone => {
@@ -51,17 +71,23 @@ pub(super) fn trust(args: &TrustArgs, color: ColorChoice) -> Result<u8, Diagnost
         }
         let question = format!("Type \"{YES}\" to make it the {} of this workspace: ", candidate.kind);
         if person.ask(&question)? == YES {
-            accept_file(candidate, &person)?;
-            print(&format!("{} is accepted\n", candidate.name))?;
+            accept_file(candidate, person)?;
+            say(person, &format!("{} is accepted\n", candidate.name))?;
         } else {
             refused = true;
             complain(&format!("swbox: {} is not accepted\n", candidate.name));
         }
     }
-    Ok(if refused { Code::PROBLEMS } else { Code::OK })
+    Ok(refused)
 }
 
-fn list(found: &[Candidate], paint: Paint) -> Result<u8, Diagnostic> {
+fn list(found: &[Candidate], json: bool, paint: Paint) -> Result<u8, Diagnostic> {
+    let accepted = found.iter().all(|candidate| candidate.standing == Standing::Accepted);
+    let code = if accepted { Code::OK } else { Code::PROBLEMS };
+    if json {
+        print(&as_json(found))?;
+        return Ok(code);
+    }
     let mut out = String::new();
     for candidate in found {
         let _ = writeln!(out, "{}  {}", paint.bold(&format!("{:<22}", candidate.name)), standing(candidate));
@@ -70,8 +96,36 @@ fn list(found: &[Candidate], paint: Paint) -> Result<u8, Diagnostic> {
         out.push_str("this workspace brings no workflow and no profile of its own\n");
     }
     print(&out)?;
-    let accepted = found.iter().all(|candidate| candidate.standing == Standing::Accepted);
-    Ok(if accepted { Code::OK } else { Code::PROBLEMS })
+    Ok(code)
+}
+
+/// The files as they stand, with the texts that a person is shown the difference of.
+fn as_json(found: &[Candidate]) -> String {
+    let files: Vec<Value> = found
+        .iter()
+        .map(|candidate| {
+            json!({
+                "workspace": candidate.workspace.to_string_lossy(), "path": candidate.name, "kind": candidate.kind,
+                "standing": word(candidate.standing), "text": candidate.text, "before": candidate.before,
+                "asks": candidate.asks, "problems": diagnostics(&candidate.problems),
+                "remarks": diagnostics(&candidate.remarks),
+            })
+        })
+        .collect();
+    json_line(&json!({ "version": JSON_VERSION, "files": files }))
+}
+
+fn diagnostics(found: &[Diagnostic]) -> Vec<Value> {
+    found.iter().map(diagnostic_to_json).collect()
+}
+
+fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::New => "new",
+        Standing::Changed => "changed",
+        Standing::Accepted => "accepted",
+        Standing::Gone => "gone",
+    }
 }
 
 fn standing(candidate: &Candidate) -> &'static str {

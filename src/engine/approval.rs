@@ -95,7 +95,7 @@ impl Run<'_> {
         }
         self.record(Fact::Approved { approval: parked.id, channel: answer.channel.clone() });
         let until = match answer.scope {
-            ApprovalScope::Once => self.at.saturating_add(APPROVED_FOR),
+            ApprovalScope::Once | ApprovalScope::Always => self.at.saturating_add(APPROVED_FOR),
             ApprovalScope::Session => u64::MAX,
         };
         self.session.grants.push(Grant {
@@ -160,6 +160,7 @@ impl Run<'_> {
             mismatches: Vec::new(),
             evidence: Vec::new(),
             files: self.session.changed.iter().cloned().collect(),
+            command: None,
             planted: all.clone(),
         })));
         self.record(Fact::Parked { approval: self.id.to_owned(), what: format!("planted-config: {shown}") });
@@ -177,7 +178,7 @@ impl Run<'_> {
         let covers = |grant: &Grant| {
             grant.state == *state
                 && match grant.scope {
-                    ApprovalScope::Once => grant.command.key == command.key,
+                    ApprovalScope::Once | ApprovalScope::Always => grant.command.key == command.key,
                     // Where no prefix may be remembered, the yes is to these bytes.
                     ApprovalScope::Session => match &grant.command.prefix {
                         Some(prefix) => command.prefix.as_ref() == Some(prefix),
@@ -186,7 +187,7 @@ impl Run<'_> {
                 }
         };
         let Some(found) = self.session.grants.iter().position(covers) else { return false };
-        if self.session.grants[found].scope == ApprovalScope::Once {
+        if self.session.grants[found].scope != ApprovalScope::Session {
             self.session.grants.remove(found);
         }
         true
@@ -218,6 +219,7 @@ impl Run<'_> {
             mismatches: Vec::new(),
             evidence: Vec::new(),
             files: self.session.changed.iter().cloned().collect(),
+            command: call.question.clone(),
             planted: Vec::new(),
         })));
         self.record(Fact::Parked {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::Proof;
+use super::event::{Proof, Question};
 use super::refusal::Refusal;
 use super::session::{Cause, Destination, Session};
 use crate::workflow::model::Evidence;
@@ -101,6 +101,9 @@ pub struct ParkedShown {
     pub evidence: Vec<Proof>,
     /// Files changed since the last approval.
     pub files: Vec<String>,
+    /// What a command is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Box<Question>>,
     /// What was found that makes git run programs: then the whole session waits, and a yes lets it go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planted: Vec<String>,

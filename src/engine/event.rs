@@ -82,6 +82,9 @@ pub struct Transition {
     /// Whether a subagent asks, who may not.
     #[serde(default)]
     pub subagent: bool,
+    /// Whether nobody is there to be asked: an edge that needs a person is then refused at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 /// What a running command may do; from its [`Rights`].
@@ -122,6 +125,32 @@ pub struct Command {
     pub shown: String,
 }
 
+/// What a person must see of a command that asks, beside its text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Question {
+    /// What runs, in order.
+    pub parts: Vec<Part>,
+    /// Why it asks, a sentence each.
+    pub reasons: Vec<String>,
+    /// What cannot be seen from its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<String>,
+    /// Where it would start.
+    pub cwd: String,
+    /// The beginning that a rule of the user could allow for good; none where none may or would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<String>,
+}
+
+/// One simple command of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Its words.
+    pub words: String,
+    /// What it does: class and subject, each once.
+    pub does: Vec<String>,
+}
+
 /// A decided tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
@@ -141,6 +170,9 @@ pub struct Call {
     /// What an approval would bind to, where the decision is prompt.
     #[serde(default)]
     pub command: Option<Command>,
+    /// What a person is shown of it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<Question>>,
     /// Its rights, where it runs in the jail: it is then a running command until [`Ended`].
     #[serde(default)]
     pub held: Option<Held>,
@@ -232,6 +264,8 @@ pub enum ApprovalScope {
     Once,
     /// Every command with the same canonical prefix, in this state and session.
     Session,
+    /// Once, and by a rule of the user from then on.
+    Always,
 }
 
 /// A person's answer.

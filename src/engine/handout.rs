@@ -45,6 +45,8 @@ pub struct Handout {
     pub env_overrides: Vec<(String, String)>,
     /// Approvals that wait for a person.
     pub approvals: Vec<String>,
+    /// Where everything waits until a person has looked: the approval's id, and what was found that makes git run programs.
+    pub alarm: Option<(String, Vec<String>)>,
     /// The interrupt that is being handled, with its files.
     pub interrupt: Option<(String, Vec<String>)>,
     /// Branches that are waited for.
@@ -82,6 +84,7 @@ pub fn handout(workflow: &Workflow, session: &Session) -> Option<Handout> {
             .map(|one| one.id.clone())
             .chain(session.parked.iter().map(|one| one.id.clone()))
             .collect(),
+        alarm: session.alarm.as_ref().map(|alarm| (alarm.id.clone(), alarm.planted.clone())),
         interrupt: session.current.stack.last().map(|back| (back.interrupt.clone(), back.files.clone())),
         branches: branches.filter(|(_, child)| child.end.is_none()).map(|(name, _)| name.clone()).collect(),
     })

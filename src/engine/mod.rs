@@ -29,8 +29,8 @@ pub use effect::{
     BranchStart, Effect, Fact, Notice, NoticeCode, Offer, ParkedShown, Record, Reply, Stepped, WaitOn,
 };
 pub use event::{
-    Answer, ApprovalScope, Branch, BranchEnd, Call, Command, Edit, Ended, Event, Force, Held, Proof, Results,
-    Touch, Transition, What,
+    Answer, ApprovalScope, Branch, BranchEnd, Call, Command, Edit, Ended, Event, Force, Held, Part, Proof,
+    Question, Results, Touch, Transition, What,
 };
 pub use handout::{Handout, handout};
 pub use library::Workflow;

@@ -23,6 +23,7 @@ pub enum RefusalCode {
     ApprovalUnknown,
     ApprovalExpired,
     ApprovalStale,
+    ApprovalsDenied,
     Busy,
     Moving,
     Forked,
@@ -146,6 +147,12 @@ pub const TABLE: &[RefusalRow] = &[
         "approval_stale",
         "What was shown to the person no longer holds: a write, another state, a guard, other evidence.",
         "The agent asks again.",
+    ),
+    row(
+        RefusalCode::ApprovalsDenied,
+        "approvals_denied",
+        "The transition needs a person, and the user's rules or the state say that nobody is asked.",
+        "Go on another way, or run it where a person can be asked.",
     ),
     row(
         RefusalCode::Busy,

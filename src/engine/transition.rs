@@ -102,6 +102,10 @@ impl Run<'_> {
             return Ok(reply);
         }
         let chosen = choose(machine, state, &self.session, found)?;
+        if asked.unattended && chosen.conditions.approval.is_some() {
+            let message = format!("{} needs a person, and approvals are denied here", found.event);
+            return Err(Refusal::new(RefusalCode::ApprovalsDenied, message));
+        }
         if self.would_end(machine, &chosen.to) && self.fire_before_the_end() {
             return Ok(self.moved_by_interrupt());
         }
@@ -190,6 +194,7 @@ impl Run<'_> {
             mismatches,
             evidence: evidence::proofs(&self.session, &conditions.evidence),
             files: self.session.changed.iter().cloned().collect(),
+            command: None,
             planted: Vec::new(),
         })));
         self.record(Fact::Parked { approval: approval.clone(), what });

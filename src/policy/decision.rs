@@ -1,5 +1,6 @@
 //! The verdict on a command line and its reasons.
 
+use super::reason;
 use crate::classify::OpClass;
 use crate::shell::Span;
 
@@ -63,4 +64,27 @@ pub struct Evaluation {
     pub reasons: Vec<Reason>,
     /// Where a refusal has a way forward.
     pub hint: Option<Hint>,
+}
+
+impl Evaluation {
+    /// Makes a question a refusal: nobody is asked here.
+    pub fn deny(&mut self) {
+        if self.decision != Decision::Prompt {
+            return;
+        }
+        self.decision = Decision::Forbidden;
+        let first = self.reasons.first();
+        self.reasons.insert(
+            0,
+            Reason {
+                decision: Decision::Forbidden,
+                code: reason::APPROVALS_DENIED.code,
+                message: "a person would have to say yes, and approvals are denied here".to_owned(),
+                class: None,
+                subject: None,
+                needs: Vec::new(),
+                span: first.and_then(|reason| reason.span),
+            },
+        );
+    }
 }

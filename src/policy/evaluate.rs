@@ -14,7 +14,7 @@ use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, OpSet, Sub
 use crate::shell::{Span, Trust};
 
 /// Commands of swbox that are a person's.
-const PERSON_COMMANDS: [&str; 6] = ["approve", "reject", "session", "trust", "init", "serve"];
+const PERSON_COMMANDS: [&str; 7] = ["approve", "reject", "session", "rules", "trust", "init", "serve"];
 
 /// Commands of swbox that are an agent's, answered outside the jail.
 const AGENT_COMMANDS: [&str; 5] = ["state", "transition", "jobs", "output", "kill"];

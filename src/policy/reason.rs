@@ -45,7 +45,7 @@ codes! {
         "Start a new session."
         "opaque_needs_an_execute_tool"
     PERSON_COMMAND "person_command" Forbidden
-        "`swbox approve`, `reject`, `session`, `trust` and their kin are for a person, outside every jail."
+        "`swbox approve`, `reject`, `session`, `rules`, `trust` and their kin are for a person, outside every jail."
         "Ask a person to run it in a terminal."
         "commands_of_a_person_are_refused_in_a_line"
     AGENT_COMMAND "agent_command" Forbidden
@@ -76,6 +76,10 @@ codes! {
         "A prefix rule forbids the command, as written or after unwrapping."
         "The rule's justification says what to do instead."
         "forbid_sees_the_command_as_written_and_unwrapped"
+    APPROVALS_DENIED "approvals_denied" Forbidden
+        "A person would have to say yes, and the user's rules or the state say that nobody is asked."
+        "Do it another way, or run it where a person can be asked."
+        "where_approvals_are_denied_a_question_is_a_refusal"
     OPAQUE "opaque" Forbidden
         "What runs cannot be seen from the text, and the state has no execute tool whose jail would bound it."
         "Write it plainly, or send the event that the hint names."

@@ -88,6 +88,11 @@ impl RuleSet {
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Whether a rule could refuse or ask, so that a line must be readable.
     pub(super) fn restricts(&self) -> bool {
         self.base == Base::Prompt || self.rules.iter().any(|rule| rule.verdict != Verdict::Allow)

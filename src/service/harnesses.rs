@@ -77,6 +77,14 @@ pub(super) const ALL: &[Harness] = &[
     Harness { name: "swbox", programs: &[], packages: &[], session: None, marks: &["SWBOX_AGENT"] },
 ];
 
+/// Variables by which a harness says that nobody is at its terminal.
+const UNATTENDED: &[(&str, &str)] = &[("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CI", "true")];
+
+/// Whether somebody may be there to answer a question.
+pub(super) fn is_attended(value: impl Fn(&str) -> Option<String>) -> bool {
+    !UNATTENDED.iter().any(|(name, none)| value(name).as_deref() == Some(none))
+}
+
 /// Interpreters whose first argument is the program.
 const INTERPRETERS: [&str; 8] = ["node", "bun", "deno", "python", "python3", "ruby", "bash", "sh"];
 
@@ -164,6 +172,8 @@ mod tests {
         let set = |name: &str| name == "CLAUDECODE";
         assert_eq!(of_variable(set).map(|harness| harness.name), Some("claude"));
         assert_eq!(of_variable(|_| false), None);
+        assert!(is_attended(|_| None));
+        assert!(!is_attended(|name| (name == "CI").then(|| "true".to_owned())));
         let value = |name: &str| (name == "CODEX_THREAD_ID").then(|| "t1".to_owned());
         assert_eq!(own_session(value), Some(("codex".to_owned(), "t1".to_owned())));
     }

@@ -36,19 +36,29 @@ impl Terminal {
         }
     }
 
+    /// Shows a text.
+    ///
+    /// # Errors
+    /// `not_a_person` where the terminal goes away.
+    pub fn show(&mut self, text: &str) -> Result<(), Diagnostic> {
+        let device = self.device.get_mut();
+        device.write_all(text.as_bytes()).and_then(|()| device.flush()).map_err(gone)
+    }
+
     /// Shows a question and gives the line that is typed, without blanks around it; empty at the end of input.
     ///
     /// # Errors
     /// `not_a_person` where the terminal goes away.
     pub fn ask(&mut self, question: &str) -> Result<String, Diagnostic> {
-        let gone =
-            |error: std::io::Error| Diagnostic::new("not_a_person", format!("the terminal is gone: {error}"));
-        let device = self.device.get_mut();
-        device.write_all(question.as_bytes()).and_then(|()| device.flush()).map_err(gone)?;
+        self.show(question)?;
         let mut line = String::new();
         self.device.read_line(&mut line).map_err(gone)?;
         Ok(line.trim().to_owned())
     }
+}
+
+fn gone(error: std::io::Error) -> Diagnostic {
+    Diagnostic::new("not_a_person", format!("the terminal is gone: {error}"))
 }
 
 /// Refuses what a command of a registered harness asks, or something inside a jail.

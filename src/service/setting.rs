@@ -10,15 +10,17 @@ use super::profiles;
 use super::reading;
 use super::report::{Judgement, LawShown};
 use super::request::{Command, Law};
+use super::rules::UserRules;
 use super::session::{self, Bound};
 use super::suggest;
 use super::workflows;
 use super::workspace::{self, Place};
 use crate::classify::{Classification, UserRows};
 use crate::diagnostic::Diagnostic;
-use crate::policy::{Policy, RuleSet, StateLaw};
+use crate::policy::{Decision, Origin, Policy, RuleSet, StateLaw};
 use crate::profile::HostFacts;
 use crate::profile::resolve::check_workspace;
+use crate::workflow::model::{Asking, RuleSpec, Verdict};
 use crate::workflow::{Machine, State};
 
 /// Workflow, state, workspace and host of a request.
@@ -29,6 +31,8 @@ pub(super) struct Setting {
     pub(super) workflow: workflows::Chosen,
     pub(super) state: String,
     pub(super) chosen: profiles::Chosen,
+    /// The user's own rules.
+    pub(super) rules: UserRules,
     /// The session that gives all of this.
     pub(super) bound: Option<Bound>,
     /// Whether programs are seen before they begin, so that what a line does not show is judged then.
@@ -60,14 +64,16 @@ impl Setting {
             .get(state.as_str())
             .and_then(|state| state.jail.profile.as_deref());
         let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?.and(own.profile)?;
-        Ok(Self { facts, place, workflow, state, chosen, bound: None, sees_programs: true })
+        let rules = UserRules::read(&facts)?;
+        Ok(Self { facts, place, workflow, state, chosen, rules, bound: None, sees_programs: true })
     }
 
     /// The law of a session, as it stands.
     fn of_session(facts: HostFacts, mut place: Place, bound: Bound) -> Result<Self, Diagnostic> {
         let (workflow, state, chosen) = bound.law()?;
         bound.start_in(&mut place);
-        Ok(Self { facts, place, workflow, state, chosen, bound: Some(bound), sees_programs: true })
+        let rules = bound.rules()?;
+        Ok(Self { facts, place, workflow, state, chosen, rules, bound: Some(bound), sees_programs: true })
     }
 
     /// Follows its session to where it is now.
@@ -78,6 +84,7 @@ impl Setting {
         if let Some(bound) = &mut self.bound {
             bound.reread()?;
             (self.workflow, self.state, self.chosen) = bound.law()?;
+            self.rules = bound.rules()?;
         }
         Ok(())
     }
@@ -98,7 +105,11 @@ impl Setting {
     /// # Errors
     /// A rule that cannot be used.
     pub(super) fn policy(&self) -> Result<Policy<'_>, Diagnostic> {
-        let rules = RuleSet::default().judging_argv(self.sees_programs);
+        self.policy_with(self.rules.within(&self.place.workspace, &self.state)?)
+    }
+
+    fn policy_with(&self, rules: RuleSet) -> Result<Policy<'_>, Diagnostic> {
+        let rules = rules.judging_argv(self.sees_programs);
         let policy = Policy::compile(self.machine(), rules);
         let policy = policy.map(|policy| policy.within(self.place.workspace.to_string_lossy()));
         policy.map_err(|problems| {
@@ -107,6 +118,31 @@ impl Setting {
                 .next()
                 .unwrap_or_else(|| Diagnostic::new("rule_prefix", "a rule cannot be used"))
         })
+    }
+
+    /// Whether one more allow rule of the user would let the command run unasked.
+    pub(super) fn would_allow(&self, prefix: &str, judgement: &Judgement) -> bool {
+        let Ok(mut rules) = self.rules.within(&self.place.workspace, &self.state) else { return false };
+        let rule = RuleSpec {
+            prefix: prefix.to_owned(),
+            decision: Verdict::Allow,
+            justification: None,
+            matches: Vec::new(),
+            not_match: Vec::new(),
+        };
+        if rules.add(&[rule], Origin::User).is_err() {
+            return false;
+        }
+        let Ok(policy) = self.policy_with(rules) else { return false };
+        policy.state(&self.state).is_some_and(|law| {
+            let evaluation = policy.evaluate(law, &judgement.source, &judgement.classification);
+            evaluation.decision == Decision::Allow
+        })
+    }
+
+    /// What becomes of a question here: the stricter of what the user and the state say.
+    pub(super) fn approvals(&self) -> Asking {
+        self.rules.approvals.max(self.state().approvals.unwrap_or(Asking::Ask))
     }
 
     /// The law as a person reads it.
@@ -133,6 +169,9 @@ impl Setting {
         let source = reading.source;
         let law = policy.require_state(&self.state)?;
         let mut evaluation = policy.evaluate(law, &source, &classification);
+        if evaluation.decision == Decision::Prompt && self.approvals() == Asking::Deny {
+            evaluation.deny();
+        }
         for reason in &mut evaluation.reasons {
             if let Some(subject) = &mut reason.subject {
                 // `config.yml` says it better than its whole path; the operations keep that.

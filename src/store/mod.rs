@@ -21,7 +21,7 @@ pub use chain::{Broken, Hash, verify};
 pub use error::StoreError;
 pub use marker::{mark_bound, unmark_bound, was_bound};
 pub use mask::{MASK, mask, mask_json, secrets_of};
-pub use record::{Entry, Parked, Pin, Running, SessionRow};
+pub use record::{Entry, Parked, Pin, Running, Seen, SessionRow, Ticket};
 pub use sqlite::Sqlite;
 pub use trust::{Ledger, Trusted};
 
@@ -67,6 +67,12 @@ pub trait Store {
     /// As above.
     fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError>;
 
+    /// All that a session holds.
+    ///
+    /// # Errors
+    /// As above.
+    fn all_pins(&self, session: &str) -> Result<Vec<Pin>, StoreError>;
+
     /// The session that a harness's own id is bound to.
     ///
     /// # Errors
@@ -84,6 +90,12 @@ pub trait Store {
     /// # Errors
     /// As above.
     fn parked_in(&self, session: &str) -> Result<Vec<Parked>, StoreError>;
+
+    /// The files of a session as a person saw them.
+    ///
+    /// # Errors
+    /// As above.
+    fn seen(&self, session: &str) -> Result<Vec<Seen>, StoreError>;
 }
 
 /// One write: what it reads is what it changes, nobody comes between.
@@ -118,7 +130,7 @@ pub trait Transaction {
     /// As above.
     fn update(&mut self, row: &SessionRow) -> Result<(), StoreError>;
 
-    /// Appends to a session's journal and moves `row` to the new head.
+    /// Appends to a session's journal, moves `row` to the new head, and writes back what [`Self::update`] does.
     ///
     /// # Errors
     /// As above.
@@ -189,6 +201,24 @@ pub trait Transaction {
     /// # Errors
     /// As above.
     fn settle(&mut self, id: &str, status: &str) -> Result<(), StoreError>;
+
+    /// Notes a file as a person saw it, in place of what was noted of it.
+    ///
+    /// # Errors
+    /// As above.
+    fn see(&mut self, session: &str, seen: &Seen) -> Result<(), StoreError>;
+
+    /// Gives a ticket out, and forgets those that were void before `now`.
+    ///
+    /// # Errors
+    /// As above.
+    fn give(&mut self, ticket: &Ticket, now: u64) -> Result<(), StoreError>;
+
+    /// Takes a ticket in: it is there once.
+    ///
+    /// # Errors
+    /// As above.
+    fn take(&mut self, id: &str) -> Result<Option<Ticket>, StoreError>;
 
     /// Removes a session with all that is its.
     ///

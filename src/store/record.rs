@@ -92,3 +92,27 @@ pub struct Parked {
     /// What it is, as JSON.
     pub body: String,
 }
+
+/// A file as a person saw it when they last approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its path below the workspace.
+    pub path: String,
+    /// Whether it was there.
+    pub there: bool,
+    /// A digest of each line; none where it was no text.
+    pub lines: Option<Vec<u64>>,
+}
+
+/// The right to send one command into a session, once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// Its id: whoever has it has the right.
+    pub id: String,
+    /// The session.
+    pub session: String,
+    /// Digest of the command that it is for.
+    pub command: String,
+    /// Milliseconds since 1970 after which it is void.
+    pub expires: u64,
+}

@@ -37,6 +37,12 @@ const STEPS: &[&str] = &[
        expires INTEGER NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL
      ) STRICT;
      CREATE INDEX parked_session ON parked (session);",
+    "CREATE TABLE seen (
+       session TEXT NOT NULL, path TEXT NOT NULL, there INTEGER NOT NULL, lines BLOB, PRIMARY KEY (session, path)
+     ) STRICT, WITHOUT ROWID;
+     CREATE TABLE tickets (
+       id TEXT PRIMARY KEY, session TEXT NOT NULL, command TEXT NOT NULL, expires INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this program reads and writes.

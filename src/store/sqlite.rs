@@ -16,11 +16,14 @@ use serde_json::Value;
 
 use super::chain::{Hash, link};
 use super::error::StoreError;
-use super::record::{Entry, Parked, Pin, Running, SessionRow};
+use super::record::{Entry, Parked, Pin, Running, Seen, SessionRow, Ticket};
 use super::{Durability, Store, Transaction, schema};
 
 /// The database below the state directory.
 const FILE: &str = "sessions.db";
+
+/// SQLite's log beside it, which stays from process to process.
+const LOG: &str = "sessions.db-wal";
 
 /// The lock beside it.
 const LOCK: &str = "sessions.lock";
@@ -69,20 +72,19 @@ impl Sqlite {
         if path.symlink_metadata().is_err() {
             drop(open(FILE)?);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        // The last process to close would write the log back, flush twice and remove it, and the next one make it anew:
-        // five flushes a command. Kept, and kept short, it is read through at each opening (0.1 ms) and written back
-        // about every tenth command.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.execute_batch(WRITE_BACK)?;
-        let mut store = Self { connection, lock, durability: None };
-        if !schema::is_current(&store.connection)? {
-            let _held = Held::take(&store.lock, directory)?;
-            schema::migrate(&mut store.connection)?;
-        }
-        Ok(store)
+        // SQLite as it is built here leaves the directory alone, which its log's name is in for good: whoever makes the log
+        // flushes the directory once, and nobody writes before that is done.
+        let new_log = directory.join(LOG).symlink_metadata().is_err();
+        let connection = if new_log {
+            let _held = Held::take(&lock, directory)?;
+            let connection = connect(&path, None)?;
+            let synced = File::open(directory).and_then(|directory| directory.sync_all());
+            synced.map_err(StoreError::unavailable(directory))?;
+            connection
+        } else {
+            connect(&path, Some((&lock, directory)))?
+        };
+        Ok(Self { connection, lock, durability: None })
     }
 
     /// Opens the store if there is one.
@@ -96,6 +98,23 @@ impl Sqlite {
             Ok(None)
         }
     }
+}
+
+/// A connection to a file of this version; `free` is the lock to take where that needs a write, none where it is held.
+fn connect(path: &Path, free: Option<(&File, &Path)>) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    // The last process to close would write the log back, flush twice and remove it, and the next one make it anew:
+    // five flushes a command. Kept, and kept short, it is read through at each opening (0.1 ms) and written back
+    // about every tenth command.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.execute_batch(WRITE_BACK)?;
+    if !schema::is_current(&connection)? {
+        let _held = free.map(|(lock, directory)| Held::take(lock, directory)).transpose()?;
+        schema::migrate(&mut connection)?;
+    }
+    Ok(connection)
 }
 
 /// The lock while it is held.
@@ -173,6 +192,15 @@ impl Store for Sqlite {
         pins(&self.connection, session, kind)
     }
 
+    fn all_pins(&self, session: &str) -> Result<Vec<Pin>, StoreError> {
+        rows(
+            &self.connection,
+            "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 ORDER BY rowid",
+            params![session],
+            pin,
+        )
+    }
+
     fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
         bound(&self.connection, harness, key)
     }
@@ -183,6 +211,18 @@ impl Store for Sqlite {
 
     fn parked_in(&self, session: &str) -> Result<Vec<Parked>, StoreError> {
         parked_in(&self.connection, session)
+    }
+
+    fn seen(&self, session: &str) -> Result<Vec<Seen>, StoreError> {
+        rows(
+            &self.connection,
+            "SELECT path, there, lines FROM seen WHERE session = ?1 ORDER BY path",
+            params![session],
+            |row| {
+                let lines: Option<Vec<u8>> = row.get(2)?;
+                Ok(Seen { path: row.get(0)?, there: row.get(1)?, lines: lines.as_deref().map(unpacked) })
+            },
+        )
     }
 }
 
@@ -276,8 +316,19 @@ impl Transaction for Write<'_> {
             params![row.id, signed(position), signed(at), kind, body, hash.0],
         )?;
         self.run(
-            "UPDATE sessions SET position = ?2, head = ?3, touched = ?4 WHERE id = ?1",
-            params![row.id, signed(position), hash.0, signed(at)],
+            "UPDATE sessions SET position = ?2, head = ?3, touched = ?4, workflow = ?5, over = ?6, state = ?7, body = ?8,
+             place = ?9 WHERE id = ?1",
+            params![
+                row.id,
+                signed(position),
+                hash.0,
+                signed(at),
+                row.workflow,
+                row.over,
+                row.state,
+                row.body,
+                row.place
+            ],
         )?;
         (row.position, row.head, row.touched) = (position, hash, at);
         Ok(())
@@ -364,8 +415,41 @@ impl Transaction for Write<'_> {
         Ok(())
     }
 
+    fn see(&mut self, session: &str, seen: &Seen) -> Result<(), StoreError> {
+        let lines = seen.lines.as_ref();
+        let lines = lines.map(|lines| lines.iter().flat_map(|line| line.to_be_bytes()).collect::<Vec<u8>>());
+        self.run(
+            "INSERT OR REPLACE INTO seen (session, path, there, lines) VALUES (?1, ?2, ?3, ?4)",
+            params![session, seen.path, seen.there, lines],
+        )?;
+        Ok(())
+    }
+
+    fn give(&mut self, ticket: &Ticket, now: u64) -> Result<(), StoreError> {
+        self.run("DELETE FROM tickets WHERE expires < ?1", params![signed(now)])?;
+        self.run(
+            "INSERT INTO tickets (id, session, command, expires) VALUES (?1, ?2, ?3, ?4)",
+            params![ticket.id, ticket.session, ticket.command, signed(ticket.expires)],
+        )?;
+        Ok(())
+    }
+
+    fn take(&mut self, id: &str) -> Result<Option<Ticket>, StoreError> {
+        let sql = "DELETE FROM tickets WHERE id = ?1 RETURNING id, session, command, expires";
+        let mut found = self.connection.prepare_cached(sql)?;
+        let taken = found.query_row(params![id], |row| {
+            Ok(Ticket {
+                id: row.get(0)?,
+                session: row.get(1)?,
+                command: row.get(2)?,
+                expires: unsigned(row.get(3)?),
+            })
+        });
+        Ok(taken.optional()?)
+    }
+
     fn remove(&mut self, session: &str) -> Result<(), StoreError> {
-        for table in ["journal", "running", "pins", "bindings", "parked"] {
+        for table in ["journal", "running", "pins", "bindings", "parked", "seen", "tickets"] {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), params![session])?;
         }
         self.run("DELETE FROM sessions WHERE id = ?1", params![session])?;
@@ -405,8 +489,12 @@ fn pins(connection: &Connection, session: &str, kind: &str) -> Result<Vec<Pin>, 
         connection,
         "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 AND kind = ?2 ORDER BY rowid",
         params![session, kind],
-        |row| Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? }),
+        pin,
     )
+}
+
+fn pin(row: &Row<'_>) -> rusqlite::Result<Pin> {
+    Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? })
 }
 
 fn bound(connection: &Connection, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
@@ -452,6 +540,12 @@ fn rows<T>(
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_map(values, read)?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Digests as they are kept, eight bytes each.
+fn unpacked(bytes: &[u8]) -> Vec<u64> {
+    let (digests, _) = bytes.as_chunks::<8>();
+    digests.iter().map(|digest| u64::from_be_bytes(*digest)).collect()
 }
 
 /// SQLite's integers are signed; times and positions stay far below the sign.

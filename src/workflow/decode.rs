@@ -59,6 +59,7 @@ fn state(reader: &mut Reader, node: &Node, path: &Path) -> Option<State> {
     let kinds =
         [("final", StateKind::Final), ("parallel", StateKind::Parallel), ("normal", StateKind::Normal)];
     let max = [("checkpoint", OnMax::Checkpoint), ("refuse", OnMax::Refuse), ("fail", OnMax::Fail)];
+    let approvals = [("ask", Asking::Ask), ("park", Asking::Park), ("deny", Asking::Deny)];
     Some(State {
         kind: reader.word(&object, "type", &kinds).unwrap_or_default(),
         on: reader.map(&object, &["on"], transition),
@@ -67,6 +68,7 @@ fn state(reader: &mut Reader, node: &Node, path: &Path) -> Option<State> {
         instructions: reader.string(&object, "instructions"),
         max_iterations: reader.count(&object, "max_iterations"),
         on_max: reader.word(&object, "on_max", &max).unwrap_or_default(),
+        approvals: reader.word(&object, "approvals", &approvals),
         safe_next: reader.string(&object, "safe_next"),
         max_edit_lines: reader.count(&object, "max_edit_lines"),
         max_files_per_state: reader.count(&object, "max_files_per_state"),

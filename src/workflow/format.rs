@@ -90,6 +90,11 @@ pub(super) const STATE: &[Key] = &[
         Shape::Word(&["checkpoint", "refuse", "fail"]),
         "What happens then: a notice (the default), a refusal, or the failure state.",
     ),
+    key(
+        "approvals",
+        Shape::Word(&["ask", "park", "deny"]),
+        "What becomes of a command that a person must say yes to: waited for, refused with an id, or refused. The stricter of this and the user's word holds.",
+    ),
     key("safe_next", Shape::Text, "The state for an event that nothing matches, over an existing edge."),
     key("max_edit_lines", U32, "Lines that one edit may change."),
     key("max_files_per_state", U32, "Files that may be changed in one visit."),

@@ -54,6 +54,21 @@ pub enum OnMax {
     Fail,
 }
 
+/// What becomes of a command that a person must say yes to, the laxest first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, serde::Deserialize, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Asking {
+    /// It waits for the answer while somebody may be there to give it.
+    Ask,
+    /// It is refused with the id of the question, and runs when it is repeated after a yes.
+    #[default]
+    Park,
+    /// It is refused; nobody is asked.
+    Deny,
+}
+
 /// A phase of the work.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct State {
@@ -95,6 +110,8 @@ pub struct State {
     pub model_ladder: Vec<Value>,
     /// Advice to the host: whether its own model acts.
     pub direct_execution: Option<bool>,
+    /// What becomes of a question; the stricter of this and the user's holds.
+    pub approvals: Option<Asking>,
     /// What the jail is told.
     pub jail: JailSettings,
 }

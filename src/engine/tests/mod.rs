@@ -145,6 +145,7 @@ fn tool(call: &str, tool: &str) -> Call {
         writes: false,
         edit: None,
         command: None,
+        question: None,
         held: None,
         background: false,
     }

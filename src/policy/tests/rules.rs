@@ -169,3 +169,39 @@ fn examples_are_checked_when_a_rule_is_added() {
     let wrapped = rule(Verdict::Allow, "git status", &["sudo git status"], &[]);
     assert_eq!(wrapped.len(), 1, "no allow rule covers a wrapper");
 }
+
+#[test]
+fn where_approvals_are_denied_a_question_is_a_refusal() {
+    let asked = line(vec![push("git push origin")]);
+    let rules = user("git push", Verdict::Prompt);
+    let (decision, codes) = under(rules, &asked);
+    assert_eq!((decision, &codes[..]), (Decision::Prompt, &["rule_prompt"][..]));
+    let reason = |decision, code| crate::policy::Reason {
+        decision,
+        code,
+        message: String::new(),
+        class: None,
+        subject: None,
+        needs: Vec::new(),
+        span: None,
+    };
+    for (before, after) in [
+        (Decision::Prompt, Decision::Forbidden),
+        (Decision::Allow, Decision::Allow),
+        (Decision::Forbidden, Decision::Forbidden),
+    ] {
+        let mut evaluation = crate::policy::Evaluation {
+            decision: before,
+            reasons: vec![reason(before, "rule_prompt")],
+            hint: None,
+        };
+        evaluation.deny();
+        assert_eq!(evaluation.decision, after);
+        let denied = evaluation.reasons[0].code == "approvals_denied";
+        assert_eq!(
+            denied,
+            before == Decision::Prompt,
+            "the reason is said first, and only for what it refused"
+        );
+    }
+}

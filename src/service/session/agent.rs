@@ -16,6 +16,7 @@ use crate::service::request::Law;
 use crate::service::setting::Setting;
 use crate::service::{clock, host, workspace};
 use crate::store::{Durability, Running, Store};
+use crate::workflow::model::Asking;
 
 /// Where a session is, for its agent.
 #[derive(Debug, Clone)]
@@ -75,6 +76,7 @@ pub fn state(law: &Law) -> Result<Standing, Diagnostic> {
 pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
     let mut setting = Setting::new(law)?;
     let tree = evidence::fingerprint(&setting);
+    let unattended = setting.approvals() == Asking::Deny;
     let event = asked.event.clone();
     let (mut applied, mut notices) = send(
         &mut setting,
@@ -86,6 +88,7 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
                 data: asked.data,
                 tree,
                 subagent: asked.subagent,
+                unattended,
             })
         },
         &event,

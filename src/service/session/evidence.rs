@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 
+use super::reporter;
 use super::tree::Tree;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Proof, Results};
@@ -106,13 +107,47 @@ pub(super) fn proof(
     let Exit::Code(exit_code) = outcome.exit else { return None };
     let tree = sound.then(|| Tree::look(&setting.place.workspace)).flatten()?;
     Some(Proof {
+        tests: reporter::tests_of(&command, outcome),
+        configuration: changed_configuration(setting),
         command,
         exit_code,
-        tests: None,
         tree: Some(tree.fingerprint()),
-        configuration: Vec::new(),
         position: 0,
     })
+}
+
+/// Files by which test and build programs are told what to do.
+const CONFIGURATION: &[&str] = &[
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".mocharc.json",
+    ".npmrc",
+    ".nycrc",
+    "Cargo.toml",
+    "Makefile",
+    "conftest.py",
+    "go.mod",
+    "jest.config.js",
+    "jest.config.ts",
+    "nextest.toml",
+    "package.json",
+    "pyproject.toml",
+    "pytest.ini",
+    "setup.cfg",
+    "tox.ini",
+    "vitest.config.js",
+    "vitest.config.ts",
+];
+
+/// Those of them that were changed since a person approved last.
+fn changed_configuration(setting: &Setting) -> Vec<String> {
+    let changed = setting.bound.iter().flat_map(|bound| &bound.session.changed);
+    let steers = |path: &&String| {
+        CONFIGURATION.iter().any(|name| {
+            path.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        })
+    };
+    changed.filter(steers).cloned().collect()
 }
 
 /// Whether a variable could make the program do something else.
@@ -176,9 +211,9 @@ pub(super) fn gather(
         proofs.push(Proof {
             command: evidence.command.clone(),
             exit_code,
-            tests: None,
+            tests: reporter::tests_of(&evidence.command, &outcome),
             tree,
-            configuration: Vec::new(),
+            configuration: changed_configuration(setting),
             position: 0,
         });
     }

@@ -14,7 +14,9 @@ use super::evidence;
 use super::find::{Bound, unknown};
 use super::life;
 use super::place::Place as Kept;
+use super::question;
 use super::touched::Watch;
+use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
@@ -105,7 +107,8 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         drop(policy);
         let plan = match &rights {
             Some(rights) => {
-                let plan = plain::ready(&mut setting, run, &report.judgement, rights, jail::plan)?;
+                let how = if run.dry_run { jail::plan } else { jail::best };
+                let plan = plain::ready(&mut setting, run, &report.judgement, rights, how)?;
                 Some(in_session(&setting, run, &report.judgement, rights, plan))
             }
             None => None,
@@ -115,13 +118,25 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             report.plan = plan.filter(|_| report.judgement.allowed());
             return Ok(report);
         }
+        let mut call = call(&key, &report.judgement, rights.as_ref())?;
+        if call.decision == Decision::Prompt {
+            call.question = Some(Box::new(question::of(&setting, &report.judgement)));
+        }
+        let prompted = call.decision == Decision::Prompt;
         let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
-        let call = call(&key, &report.judgement, rights.as_ref())?;
         let shown = report.judgement.source.clone();
         match start(bound, call, &shown, &report, &secrets)? {
             (Started::Moved, _) => setting.follow()?,
-            (Started::Refused(session), notices) => {
+            (Started::Refused(mut session), notices) => {
                 report.notices.extend(notices);
+                if let Some(approval) = session.approval.clone()
+                    && prompted
+                    && wait::waits(&setting)
+                    && wait::is_approved(&setting, &approval, run.timeout, &mut session)?
+                {
+                    setting.follow()?;
+                    continue;
+                }
                 report.session = Some(*session);
                 return Ok(report);
             }
@@ -200,6 +215,7 @@ fn call(key: &str, judgement: &Judgement, rights: Option<&Rights>) -> Result<Cal
         writes: rights.is_some_and(writes),
         edit: None,
         command: Some(Command { key: key.to_owned(), prefix, shown: judgement.source.clone() }),
+        question: None,
         held: rights.map(Held::from),
         background: false,
     })
@@ -226,7 +242,7 @@ fn start(
         let now = session_of(&row)?;
         now.current.workflow != bound.session.current.workflow || now.state() != bound.session.state()
     };
-    if moved || Kept::of(&row).law != Kept::of(&bound.row).law {
+    if moved || !Kept::of(&row).same_law(&Kept::of(&bound.row)) {
         return Ok((Started::Moved, Vec::new()));
     }
     desk.bury(&mut row)?;
@@ -298,10 +314,15 @@ fn run_started(
     } else {
         Watch::Nothing
     };
+    let whole = || {
+        let executes = plain::runs_the_unseen(&report.judgement.classification);
+        let plan = plain::plan(&setting, rights, executes, &run.command, run.timeout, jail::plan)?;
+        Ok(in_session(&setting, run, &report.judgement, rights, plan))
+    };
     let capture = plain::capture(run, plan);
     let launch =
         Launch { setting: &setting, run, judgement: &report.judgement, rights, plan, capture, choice };
-    let (launched, effects) = match watched::launch(launch, None) {
+    let (launched, effects) = match watched::launch(launch, Some(&whole)) {
         Ok((outcome, effects)) => (Ok(outcome), Some(effects)),
         Err(problem) => (Err(problem), None),
     };
@@ -393,18 +414,18 @@ fn end(
     desk.write.ended(&row.id, ticket.position)?;
     let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
     let extra = json!({ "command": report.judgement.source, "start": ticket.position });
+    let mut kept = Kept::of(&row);
+    let before = kept.clone();
+    let carried = carry(&mut kept);
+    if kept != before {
+        row.place = kept.to_json();
+    }
     desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
     if writes(rights) {
         desk.tell_others(&row, &paths)?;
     }
-    let mut kept = Kept::of(&row);
     let mut notices = texts(&desk);
-    let before = kept.clone();
-    notices.extend(carry(&mut kept));
-    if kept != before {
-        row.place = kept.to_json();
-        desk.write.update(&row)?;
-    }
+    notices.extend(carried);
     desk.write.commit()?;
     Ok((row, notices))
 }

@@ -17,9 +17,10 @@ use crate::profile::HostFacts;
 use crate::service::host::variable;
 use crate::service::own_files::state_directory;
 use crate::service::request::Law;
+use crate::service::rules::UserRules;
 use crate::service::workspace::Place;
 use crate::service::{clock, harnesses, profiles, workflows};
-use crate::store::{Durability, SessionRow, Sqlite, Store, was_bound};
+use crate::store::{Durability, Pin, SessionRow, Sqlite, Store, was_bound};
 
 /// The variable that names a session.
 pub(super) const VARIABLE: &str = "SWBOX_SESSION";
@@ -32,14 +33,17 @@ pub(in crate::service) struct Bound {
     pub(in crate::service) session: Session,
     pub(in crate::service) workflow: Rc<Workflow>,
     pub(in crate::service) origin: String,
+    /// All that it holds of its law.
+    pins: Vec<Pin>,
 }
 
 impl Bound {
     /// Reads the law of a session.
     pub(super) fn new(store: Sqlite, row: SessionRow) -> Result<Self, Diagnostic> {
-        let (workflow, origin) = law::workflow(&|kind| store.pins(&row.id, kind), "")?;
+        let pins = store.all_pins(&row.id)?;
+        let (workflow, origin) = law::workflow(&|kind| Ok(law::of_kind(&pins, kind)), "")?;
         let session = session_of(&row)?;
-        Ok(Self { store, row, session, workflow: Rc::new(workflow), origin })
+        Ok(Self { store, row, session, workflow: Rc::new(workflow), origin, pins })
     }
 
     /// Workflow, state and profiles as it stands.
@@ -50,8 +54,14 @@ impl Bound {
         let state = self.session.state().to_owned();
         let own = workflow.loaded.machine.states.get(state.as_str());
         let own = own.ok_or_else(|| law::damaged("the session is in a state that its workflow lacks"))?;
-        let chosen = law::profiles(&|kind| self.store.pins(&self.row.id, kind), own.jail.profile.as_deref())?;
+        let held = |kind: &str| Ok(law::of_kind(&self.pins, kind));
+        let chosen = law::profiles(&held, own.jail.profile.as_deref())?;
         Ok((workflow, state, chosen))
+    }
+
+    /// The user's rules as it keeps them.
+    pub(in crate::service) fn rules(&self) -> Result<UserRules, Diagnostic> {
+        law::rules(&|kind| Ok(law::of_kind(&self.pins, kind)))
     }
 
     /// Where a command starts: where the last one ended, unless the caller has moved since.
@@ -64,8 +74,9 @@ impl Bound {
     /// The session as it stands now.
     pub(in crate::service) fn reread(&mut self) -> Result<(), Diagnostic> {
         let row = self.store.session(&self.row.id)?.ok_or_else(|| unknown(&self.row.id))?;
-        if Kept::of(&row).law != Kept::of(&self.row).law {
-            let (workflow, origin) = law::workflow(&|kind| self.store.pins(&row.id, kind), "")?;
+        if !Kept::of(&row).same_law(&Kept::of(&self.row)) {
+            self.pins = self.store.all_pins(&row.id)?;
+            let (workflow, origin) = law::workflow(&|kind| Ok(law::of_kind(&self.pins, kind)), "")?;
             (self.workflow, self.origin) = (Rc::new(workflow), origin);
         }
         self.session = session_of(&row)?;

@@ -13,6 +13,7 @@ use crate::service::family::{Family, Vouched};
 use crate::service::own_files::{self, state_directory};
 use crate::service::profiles::{self, Names, Shelf, Text};
 use crate::service::request::Law;
+use crate::service::rules::UserRules;
 use crate::service::workflows::{self, Chosen, Source};
 use crate::service::workspace::Place;
 use crate::store::{Ledger, Pin, StoreError};
@@ -25,10 +26,11 @@ const PROFILE: &str = "profile";
 const OWN_PROFILE: &str = "own-profile";
 const FRONT: &str = "profile-front";
 const NAMED: &str = "profile-named";
+pub(super) const RULES: &str = "user-rules";
 
 /// Every kind.
-pub(super) fn kinds() -> [&'static str; 6] {
-    [WORKFLOW, INVOKED, PROFILE, OWN_PROFILE, FRONT, NAMED]
+pub(super) fn kinds() -> [&'static str; 7] {
+    [WORKFLOW, INVOKED, PROFILE, OWN_PROFILE, FRONT, NAMED, RULES]
 }
 
 /// What a session starts with.
@@ -77,7 +79,32 @@ pub(super) fn gather(facts: &HostFacts, place: &Place, law: &Law) -> Result<Gath
             bytes: text.into_bytes(),
         });
     }
+    pins.extend(rules_pin(&UserRules::read(facts)?));
     Ok(Gathered { workflow, origin: source.origin(), pins, warnings: loaded.violations })
+}
+
+/// The user's rules as a session keeps them; none where there are none.
+pub(super) fn rules_pin(rules: &UserRules) -> Option<Pin> {
+    let path = rules.file.to_string_lossy().into_owned();
+    (!rules.text.is_empty()).then(|| Pin {
+        kind: RULES.to_owned(),
+        name: "rules".to_owned(),
+        origin: path,
+        bytes: rules.text.clone().into_bytes(),
+    })
+}
+
+/// The user's rules that a session keeps.
+///
+/// # Errors
+/// `rules_malformed`, where this version of swbox cannot read them.
+pub(super) fn rules(pins: Reader<'_>) -> Result<UserRules, Diagnostic> {
+    match pins(RULES)?.into_iter().next() {
+        None => Ok(UserRules::default()),
+        Some(pin) => {
+            UserRules::parse(String::from_utf8_lossy(&pin.bytes).into_owned(), PathBuf::from(pin.origin))
+        }
+    }
 }
 
 fn pin_of(kind: &str, name: &str, source: &Source) -> Pin {
@@ -127,6 +154,11 @@ fn profile_pins(
         bytes: text.text.into_bytes(),
     }));
     Ok(pins)
+}
+
+/// Those of a kind.
+pub(super) fn of_kind(pins: &[Pin], kind: &str) -> Vec<Pin> {
+    pins.iter().filter(|pin| pin.kind == kind).cloned().collect()
 }
 
 /// Reads pins of a kind.

@@ -5,7 +5,9 @@
 //! approval or a force came through a person's terminal; what reaches it as a transition is an agent's word.
 
 mod agent;
+mod answers;
 mod carry;
+mod changes;
 mod evidence;
 mod exec;
 mod find;
@@ -14,21 +16,25 @@ mod law;
 mod life;
 mod people;
 mod place;
+mod question;
+mod reporter;
 mod tell;
 mod touched;
 mod tree;
+mod wait;
 mod write;
 
 pub(super) use exec::perform;
 pub(super) use find::{Bound, named, of_workspace};
 
 pub use crate::engine::session::Cause;
-pub use crate::engine::{Destination, Fact, Handout, Offer, ParkedShown, Record, Refusal, Reply};
+pub use crate::engine::{
+    ApprovalScope, Destination, Fact, Handout, Offer, ParkedShown, Record, Refusal, Reply,
+};
 pub use agent::{Asked, Standing, Went, applies, here, state, transition};
+pub use answers::{Answered, Verdict, Waiting, answer, waiting};
+pub use changes::Changed;
 pub use exec::SessionShown;
 pub use inline::agent_command;
-pub use people::{
-    Answered, Begun, Reload, Verdict, Waiting, answer, before, begin, end, force, prune, reload, start,
-    take_over, waiting,
-};
+pub use people::{Begun, Reload, before, begin, end, force, prune, reload, start, take_over};
 pub use tell::{Replayed, SessionListed, Status, Told, list, log, replay, status};

@@ -9,20 +9,20 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::evidence;
-use super::exec::{secrets, texts};
+use super::answers::Answered;
+use super::changes;
+use super::exec::texts;
 use super::find::{Bound, unknown};
 use super::law::{self, Gathered};
 use super::place::Place as Kept;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
-use crate::engine::{Answer, ApprovalScope, Force, ParkedShown, Reply, Session, What};
+use crate::engine::{Force, Session, What};
 use crate::service::own_files::state_directory;
 use crate::service::person::{self, CHANNEL, Terminal};
 use crate::service::request::{Law, Observe};
-use crate::service::setting::Setting;
 use crate::service::{clock, host, workspace};
-use crate::store::{Durability, Hash, Parked, Pin, SessionRow, Sqlite, Store, mark_bound, unmark_bound};
+use crate::store::{Durability, Hash, Pin, SessionRow, Sqlite, Store, mark_bound, unmark_bound};
 
 /// A session that was started.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ fn create(law: &Law, harness: Option<(&str, &str)>, observe: Observe) -> Result<
         head: Hash::default(),
         body: serde_json::to_string(&session)
             .map_err(|_| Diagnostic::new("store_failed", "a session cannot be written as JSON"))?,
-        place: Kept::watched(observe).to_json(),
+        place: Kept::beginning(changes::head(&place.workspace), observe).to_json(),
     };
     let digests: BTreeMap<String, String> = gathered
         .pins
@@ -157,107 +157,6 @@ pub fn before(span: std::time::Duration) -> u64 {
     clock::now().saturating_sub(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Something that waits for a person.
-#[derive(Debug, Clone)]
-pub struct Waiting {
-    /// Its id.
-    pub id: String,
-    /// Its session.
-    pub session: String,
-    /// The workspace.
-    pub workspace: PathBuf,
-    /// How it stands.
-    pub status: String,
-    /// What a person is shown.
-    pub shown: ParkedShown,
-}
-
-/// What waits under an id.
-///
-/// # Errors
-/// `approval_unknown`, and a store that cannot be read.
-pub fn waiting(id: &str) -> Result<Waiting, Diagnostic> {
-    let facts = host::facts()?;
-    let store = Sqlite::existing(state_directory(&facts))?.ok_or_else(|| unknown_approval(id))?;
-    let parked = store.parked(id)?.ok_or_else(|| unknown_approval(id))?;
-    let row = store.session(&parked.session)?.ok_or_else(|| unknown_approval(id))?;
-    shown(parked, row.workspace)
-}
-
-pub(super) fn shown(parked: Parked, workspace: PathBuf) -> Result<Waiting, Diagnostic> {
-    let shown =
-        serde_json::from_str(&parked.body).map_err(|_| law::damaged("what is parked cannot be read"))?;
-    let late = parked.status == "open" && parked.expires < clock::now();
-    let status = if late { "expired".to_owned() } else { parked.status };
-    Ok(Waiting { id: parked.id, session: parked.session, workspace, status, shown })
-}
-
-fn unknown_approval(id: &str) -> Diagnostic {
-    Diagnostic::new("approval_unknown", format!("nothing waits under `{id}`"))
-        .help("`swbox session status` lists what waits")
-}
-
-/// A person's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// Yes; for a command, how far.
-    Yes {
-        /// Every command with the same prefix in this state and session, not this one once.
-        for_session: bool,
-    },
-    /// No, and why.
-    No(String),
-}
-
-/// What came of an answer.
-#[derive(Debug, Clone)]
-pub struct Answered {
-    /// The answer of the session.
-    pub reply: Reply,
-    /// The state it is in now.
-    pub state: String,
-    /// Told on the way.
-    pub notices: Vec<String>,
-}
-
-/// Answers what waits. The terminal is the proof that a person was asked.
-///
-/// # Errors
-/// A store that cannot be read or written.
-pub fn answer(waiting: &Waiting, verdict: Verdict, _person: &Terminal) -> Result<Answered, Diagnostic> {
-    let law = Law { session: Some(waiting.session.clone()), ..Law::default() };
-    let mut setting = Setting::new(&law)?;
-    let secrets = secrets(&setting);
-    let tree = evidence::fingerprint(&setting);
-    let bound = setting.bound.as_mut().ok_or_else(|| unknown(&waiting.session))?;
-    let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &secrets);
-    let mut row = desk.write.session(&waiting.session)?.ok_or_else(|| unknown(&waiting.session))?;
-    desk.bury(&mut row)?;
-    let mut answer = Answer {
-        approval: waiting.id.clone(),
-        channel: CHANNEL.to_owned(),
-        reason: None,
-        scope: ApprovalScope::Once,
-        tree,
-    };
-    let what = match verdict {
-        Verdict::Yes { for_session } => {
-            if for_session {
-                answer.scope = ApprovalScope::Session;
-            }
-            What::Approve(answer)
-        }
-        Verdict::No(reason) => {
-            answer.reason = Some(reason);
-            What::Reject(answer)
-        }
-    };
-    let applied = desk.apply(&mut row, "answer", clock::id("x")?, what, Value::Null)?;
-    let notices = texts(&desk);
-    desk.write.commit()?;
-    Ok(Answered { reply: applied.reply, state: row.state, notices })
-}
-
 /// Moves a session past every condition.
 ///
 /// # Errors
@@ -272,7 +171,7 @@ pub fn force(id: &str, to: &str, reason: &str, _person: &Terminal) -> Result<Ans
     let applied = desk.apply(&mut row, "force", clock::id("x")?, what, Value::Null)?;
     let notices = texts(&desk);
     desk.write.commit()?;
-    Ok(Answered { reply: applied.reply, state: row.state, notices })
+    Ok(Answered { reply: applied.reply, state: row.state, notices, rule: None })
 }
 
 /// What a reload would change.
@@ -282,6 +181,8 @@ pub struct Reload {
     pub state: String,
     /// The workflow's text now and then.
     pub texts: (String, String),
+    /// The user's rules' text now and then.
+    pub rules: (String, String),
     session: String,
     gathered: Gathered,
 }
@@ -321,7 +222,10 @@ pub fn reload(id: &str) -> Result<Reload, Diagnostic> {
     };
     let before = bound.store.pins(id, law::WORKFLOW)?;
     let texts = (text(before.first()), text(gathered.pins.first()));
-    Ok(Reload { state: bound.row.state, texts, session: id.to_owned(), gathered })
+    let rules_before = bound.store.pins(id, law::RULES)?;
+    let rules = gathered.pins.iter().find(|pin| pin.kind == law::RULES);
+    let rules = (text(rules_before.first()), text(rules));
+    Ok(Reload { state: bound.row.state, texts, rules, session: id.to_owned(), gathered })
 }
 
 /// Makes what was shown the law of the session. The law that held before stays for `replay`.
@@ -351,7 +255,6 @@ pub fn take_over(reload: &Reload, _person: &Terminal) -> Result<(), Diagnostic> 
     kept.law += 1;
     row.place = kept.to_json();
     row.workflow = reload.gathered.workflow.root_name().to_owned();
-    write.update(&row)?;
     let body = json!({ "origin": reload.gathered.origin, "channel": CHANNEL, "law": kept.law });
     write.append(&mut row, clock::now(), "reload", &body)?;
     Ok(write.commit()?)

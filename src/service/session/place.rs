@@ -18,6 +18,10 @@ pub(super) struct Place {
     position: u64,
     /// How often a person has reloaded the law.
     pub(super) law: u64,
+    /// How often a person has given it other rules of the user.
+    pub(super) rules: u64,
+    /// The commit that the repository was at when the session began; empty where there was none.
+    pub(super) base: String,
     /// What goes from one command to the next.
     pub(super) carried: Carried,
     /// Commands (by the digest that an approval would bind to) of which a read seemed to be refused: the next run of one
@@ -34,9 +38,9 @@ pub(super) struct Place {
 const MISSED: usize = 32;
 
 impl Place {
-    /// Of a new session whose commands are watched so.
-    pub(super) fn watched(observe: Observe) -> Self {
-        Self { observe: (observe != Observe::Auto).then_some(observe), ..Self::default() }
+    /// Of a new session that begins at this commit, whose commands are watched so.
+    pub(super) fn beginning(base: String, observe: Observe) -> Self {
+        Self { base, observe: (observe != Observe::Auto).then_some(observe), ..Self::default() }
     }
 
     /// The place of a session; an empty one where it has none.
@@ -56,6 +60,11 @@ impl Place {
             let surplus = self.missed.len().saturating_sub(MISSED);
             self.missed.drain(..surplus);
         }
+    }
+
+    /// Whether the law is that of `other`.
+    pub(super) fn same_law(&self, other: &Self) -> bool {
+        (self.law, self.rules) == (other.law, other.rules)
     }
 
     /// Notes a move.

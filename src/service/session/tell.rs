@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::answers::{Waiting, shown};
 use super::law;
-use super::people::{Waiting, open, shown};
+use super::people::open;
 use super::write::session_of;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Event, Handout, Session, handout, step};

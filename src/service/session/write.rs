@@ -59,13 +59,12 @@ impl<'a> Desk<'a> {
         let event = masked(Event { at: clock::now().max(row.touched), id, what }, self.secrets)?;
         let before = session_of(row)?;
         let stepped = step(&self.workflow, before.clone(), &event);
-        self.journal(row, kind, &event, &stepped, extra)?;
         if stepped.session != before {
             row.body = serde_json::to_string(&stepped.session).map_err(|_| unwritable())?;
             stepped.session.state().clone_into(&mut row.state);
             row.over = stepped.session.is_over();
-            self.write.update(row)?;
         }
+        self.journal(row, kind, &event, &stepped, extra)?;
         self.settle(&stepped)?;
         let Stepped { session, effects, reply, .. } = stepped;
         let mut left = Vec::new();
