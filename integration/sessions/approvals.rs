@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::kit::{good, has_person, json, line, person, replays, start, state, under, waiting, workflow};
+use crate::kit::{
+    beyond, good, has_person, json, line, person, replays, start, state, under, waiting, workflow,
+};
 use crate::project::Project;
 
 /// Waits for a person at `TESTS_PASS`.
@@ -13,6 +15,41 @@ fn parked(project: &Project) -> (String, String) {
     assert_eq!(line(project, "swbox transition TESTS_PASS").code, 126);
     let approval = waiting(project, &id).pop().unwrap();
     (id, approval)
+}
+
+/// As the kernel tells it: through its session, or through who holds its terminal, when nobody is its parent any more.
+#[test]
+fn whoever_let_go_of_its_harness_is_still_its() {
+    if !has_person("whoever_let_go_of_its_harness_is_still_its") {
+        return;
+    }
+    let project = Project::new();
+    let (id, approval) = parked(&project);
+    let forced = ["session", "force", id.as_str(), "completed", "--reason", "x"];
+    let ended = ["session", "end", id.as_str()];
+    for (way, why) in [("--lets-go", "began this terminal's session"), ("--holds", "holds the other side")] {
+        for words in
+            [&["approve", approval.as_str()][..], &["reject", &approval, "--reason", "x"], &forced, &ended]
+        {
+            let seen = beyond(&project, "claude", way, words, YES);
+            assert!(seen.code == 126 && seen.output.contains(why), "{way} {words:?}: {seen:?}");
+        }
+    }
+    // What an ancestor was started with says whose it is, though it was taken out of the environment since.
+    let script =
+        ["-c", "env -u CLAUDECODE \"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_swbox"), &approval];
+    let mut command = project.command_as(std::path::Path::new("bash"), &script);
+    command.env("CLAUDECODE", "1");
+    let ran = crate::project::ran(command.output().unwrap());
+    assert!(ran.code == 126 && ran.stderr.contains("left its variables to process"), "{ran:?}");
+    assert_eq!(state(&project), "testing");
+    // The twins: the same ways from a process that is no harness.
+    for way in ["--lets-go", "--holds"] {
+        let seen = beyond(&project, "tmux", way, &["approve", &approval], &[("Type \"review\"", "no")]);
+        assert!(seen.code == 126 && seen.output.contains("waits on"), "{way}: {seen:?}");
+    }
+    assert_eq!(beyond(&project, "tmux", "--lets-go", &["approve", &approval], YES).code, 0);
+    assert_eq!(state(&project), "review");
 }
 
 const YES: &[(&str, &str)] = &[("Type \"review\"", "review")];

@@ -100,3 +100,103 @@ fn who_types_a_script_is_told_that_there_is_no_prompt() {
     let seen = person(&project, &["bash"], &typed);
     assert!(seen.code == 0 && seen.output.contains("\ntyped\n"), "{seen:?}");
 }
+
+#[test]
+fn a_ticket_is_good_once_and_for_its_command() {
+    if !has_person("a_ticket_is_good_once_and_for_its_command") {
+        return;
+    }
+    let project = Project::new();
+    let first = start(&project, &[]);
+    let second = start(&project, &[]);
+    let ticket = |id: &str, text: &str| {
+        let seen = person(&project, &["session", "ticket", id, "-c", text], &[]);
+        assert_eq!(seen.code, 0, "{seen:?}");
+        seen.output.trim().to_owned()
+    };
+    let send = |ticket: &str, text: &str| project.swbox(&["exec", "--json", "--ticket", ticket, "-c", text]);
+    let session = |ran: crate::project::Ran| {
+        let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        (
+            value["session"]["id"].as_str().map(str::to_owned),
+            value["error"]["code"].as_str().map(str::to_owned),
+        )
+    };
+    // Two go on, and the ticket says which.
+    let (one, two) = (ticket(&first, "ls"), ticket(&second, "ls"));
+    assert_eq!(session(send(&two, "ls")), (Some(second.clone()), None));
+    assert_eq!(session(send(&one, "ls")), (Some(first.clone()), None));
+    let void = (None, Some("ticket_void".to_owned()));
+    assert_eq!(session(send(&one, "ls")), void, "once");
+    let other = ticket(&first, "ls");
+    assert_eq!(session(send(&other, "ls -a")), void, "another command");
+    assert_eq!(session(send(&other, "ls")), void, "and it is gone with that");
+    assert_eq!(session(send("t-0000000000", "ls")), void);
+    // An agent's own word goes by it as well, and only into that session.
+    let going = ticket(&second, "swbox transition PLAN_READY");
+    assert_eq!(project.swbox(&["exec", "--ticket", &going, "-c", "swbox transition PLAN_READY"]).code, 0);
+    let of = |id: &str| json(&project, &["session", "status", id, "--json"])["state"].clone();
+    assert_eq!((of(&first), of(&second)), ("planning".into(), "implementing".into()));
+    // No command gives itself one.
+    assert_eq!(project.swbox(&["bash", "-c", &format!("swbox session ticket {first} -c ls")]).code, 126);
+    let mut command = project.command(&["session", "ticket", &first, "-c", "ls"]);
+    command.env("CLAUDECODE", "1");
+    assert_eq!(ran(command.output().unwrap()).code, 126);
+}
+
+#[test]
+fn a_harness_is_found_by_its_process_and_goes_on_where_it_began() {
+    if !has_person("a_harness_is_found_by_its_process_and_goes_on_where_it_began") {
+        return;
+    }
+    let project = Project::new();
+    let first = start(&project, &[]);
+    // One process, whose commands come one after the other: it is bound at its first, and stays when another session begins.
+    let script = "\"$0\" exec --json -c ls; touch began; while [ ! -e go ]; do sleep 0.05; done; \"$0\" exec --json -c ls; true";
+    let mut command =
+        project.command_as(std::path::Path::new("bash"), &["-c", "exec -a opencode bash -c \"$0\" \"$1\""]);
+    command.args([script, env!("CARGO_BIN_EXE_swbox")]).current_dir(project.path());
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !project.path().join("began").exists() {
+        assert!(std::time::Instant::now() < until, "waited in vain");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let second = start(&project, &[]);
+    assert_eq!(line(&project, "ls").code, 126, "without a harness there are two");
+    std::fs::write(project.path().join("go"), "").unwrap();
+    let told = ran(child.wait_with_output().unwrap());
+    let sessions: Vec<String> = told
+        .stdout
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["session"]["id"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(sessions, [first.clone(), first.clone()], "{told:?}");
+    // A harness whose session is over takes the next that nobody has, and none that somebody has.
+    let as_harness = |key: &str| {
+        let mut command = project.command(&["exec", "--json", "-c", "ls"]);
+        command.env("CLAUDE_CODE_SESSION_ID", key);
+        let told = ran(command.output().unwrap());
+        let value: serde_json::Value = serde_json::from_str(&told.stdout).unwrap_or_default();
+        match value["session"]["id"].as_str() {
+            Some(id) if told.code == 0 => Ok(id.to_owned()),
+            _ => Err(told.code),
+        }
+    };
+    assert_eq!(person(&project, &["session", "end", &first], &[]).code, 0);
+    assert_eq!(as_harness("one"), Ok(second.clone()));
+    assert_eq!(person(&project, &["session", "end", &second], &[]).code, 0);
+    assert_eq!(as_harness("one"), Err(126));
+    let third = start(&project, &[]);
+    assert_eq!(as_harness("one"), Ok(third.clone()));
+    let fourth = start(&project, &[]);
+    assert_eq!(person(&project, &["session", "end", &third], &[]).code, 0);
+    assert_eq!(as_harness("two"), Ok(fourth));
+    assert_eq!(as_harness("one"), Err(126), "somebody is in that one");
+}

@@ -13,20 +13,23 @@ pub struct Seen {
 
 /// Runs swbox on a terminal of its own; `answers` are typed when their question appears.
 pub fn person(project: &Project, args: &[&str], answers: &[(&str, &str)]) -> Seen {
-    at_terminal(project, None, args, answers)
+    at_terminal(project, &[], args, answers)
 }
 
 /// The same as the child of a process of that name.
 pub fn under(project: &Project, harness: &str, args: &[&str], answers: &[(&str, &str)]) -> Seen {
-    at_terminal(project, Some(harness), args, answers)
+    at_terminal(project, &["--under", harness], args, answers)
 }
 
-fn at_terminal(project: &Project, harness: Option<&str>, args: &[&str], answers: &[(&str, &str)]) -> Seen {
+/// The same when that process has let go of it (`--lets-go`), or only holds the other side of its terminal (`--holds`).
+pub fn beyond(project: &Project, harness: &str, way: &str, args: &[&str], answers: &[(&str, &str)]) -> Seen {
+    at_terminal(project, &["--under", harness, way], args, answers)
+}
+
+fn at_terminal(project: &Project, place: &[&str], args: &[&str], answers: &[(&str, &str)]) -> Seen {
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("integration/sessions/person.py");
     let mut command = project.command_as(Path::new("python3"), &[driver]);
-    if let Some(name) = harness {
-        command.args(["--under", name]);
-    }
+    command.args(place);
     command.arg(serde_json::to_string(answers).unwrap()).arg(env!("CARGO_BIN_EXE_swbox")).args(args);
     command.env("TERM", "dumb");
     let ran: Ran = ran(command.output().unwrap());

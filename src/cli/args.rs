@@ -91,6 +91,9 @@ pub(super) struct LawArgs {
     /// A session: it gives workflow, state and profiles. Default: SWBOX_SESSION, else the workspace's.
     #[arg(long, value_name = "ID", conflicts_with_all = ["workflow", "state", "profile"])]
     pub(super) session: Option<String>,
+    /// A ticket that a harness's hook was given for exactly this command; it names the session and is good once.
+    #[arg(long, value_name = "TICKET", conflicts_with_all = ["workflow", "state", "profile", "session"])]
+    pub(super) ticket: Option<String>,
     /// A profile: a name, or a file; may be given several times. Default: those that fit the workspace.
     #[arg(long, short, value_name = "NAME|FILE")]
     pub(super) profile: Vec<OsString>,

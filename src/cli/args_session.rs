@@ -93,6 +93,15 @@ pub(super) enum SessionCommand {
         #[arg(long)]
         json: bool,
     },
+    /// For a harness's hook: give out the right to send exactly one command into a session, once.
+    Ticket {
+        /// The session.
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The line, as bash would read it.
+        #[arg(short = 'c', value_name = "LINE")]
+        line: std::ffi::OsString,
+    },
     /// Step the journal again and compare.
     Replay {
         /// The session. Default: SWBOX_SESSION, else the workspace's.

@@ -59,6 +59,10 @@ pub(super) fn exec(args: ExecArgs, color: ColorChoice) -> Result<u8, Diagnostic>
 
 /// Runs, tells, and returns the code.
 fn perform(run: &Run, manner: Manner) -> Result<u8, Diagnostic> {
+    if run.law.ticket.is_some() {
+        // It is used up even where the command is then refused: the next one needs a new one.
+        return perform(&session::admitted(run)?, manner);
+    }
     if let Some(words) = session::agent_command(&run.command)?
         && !run.dry_run
         && session::applies(&run.law)?

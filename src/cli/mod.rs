@@ -131,6 +131,7 @@ fn law(args: LawArgs) -> service::Law {
         workflow: args.workflow,
         state: args.state,
         session: args.session,
+        ticket: args.ticket,
         harness: None,
         profiles: args.profile,
         workspace: args.workspace,

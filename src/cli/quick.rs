@@ -21,11 +21,12 @@ pub(super) fn read(args: &[OsString]) -> Option<ExecArgs> {
                 exec.command.argv = words.cloned().collect();
                 exec.watch.observe = observe.unwrap_or_default();
                 let whole = exec.command.line.is_none() && !exec.command.argv.is_empty();
-                return whole.then_some(exec);
+                return whole.then_some(exec).filter(one_law);
             }
             "-c" => once(&mut exec.command.line, value(words.next()?)?.to_owned())?,
             "--workflow" => once(&mut exec.law.workflow, value(words.next()?)?.to_owned())?,
             "--state" => once(&mut exec.law.state, value(words.next()?)?.to_str()?.to_owned())?,
+            "--session" => once(&mut exec.law.session, value(words.next()?)?.to_str()?.to_owned())?,
             "--profile" => exec.law.profile.push(value(words.next()?)?.to_owned()),
             "--workspace" => once(&mut exec.law.workspace, value(words.next()?)?.into())?,
             "--observe" => once(&mut observe, Watch::named(value(words.next()?)?.to_str()?)?)?,
@@ -36,7 +37,13 @@ pub(super) fn read(args: &[OsString]) -> Option<ExecArgs> {
         }
     }
     exec.watch.observe = observe.unwrap_or_default();
-    exec.command.line.is_some().then_some(exec)
+    exec.command.line.is_some().then_some(exec).filter(one_law)
+}
+
+/// A session gives workflow, state and profiles; naming both is an error that the whole description tells.
+fn one_law(exec: &ExecArgs) -> bool {
+    let law = &exec.law;
+    law.session.is_none() || law.workflow.is_none() && law.state.is_none() && law.profile.is_empty()
 }
 
 /// A value that cannot be taken for an option.
@@ -62,11 +69,12 @@ mod tests {
 
     #[test]
     fn both_readings_agree() {
-        const WORDS: [&str; 20] = [
+        const WORDS: [&str; 21] = [
             "--",
             "-c",
             "--workflow",
             "--state",
+            "--session",
             "--profile",
             "--workspace",
             "--json",
@@ -106,12 +114,28 @@ mod tests {
 
     #[test]
     fn the_usual_forms_are_read() {
-        for words in ["--state planning -- ls -la", "-c x", "--json --state s --workflow w -c x", "-- x"] {
+        for words in [
+            "--state planning -- ls -la",
+            "-c x",
+            "--session s-1 -- x",
+            "--json --state s --workflow w -c x",
+            "-- x",
+        ] {
             let args: Vec<OsString> = words.split(' ').map(OsString::from).collect();
             assert!(read(&args).is_some(), "{words}");
         }
-        for words in ["", "--", "x", "-c", "-c -x", "--state", "--state s", "-c x -- y", "--timeout 1s -c x"]
-        {
+        for words in [
+            "",
+            "--",
+            "x",
+            "-c",
+            "-c -x",
+            "--state",
+            "--state s",
+            "-c x -- y",
+            "--session s --state t -c x",
+            "--timeout 1s -c x",
+        ] {
             let args: Vec<OsString> = words.split(' ').map(OsString::from).collect();
             assert!(read(&args).is_none(), "{words}");
         }

@@ -14,9 +14,9 @@ use super::story::story;
 use super::when::when;
 use super::{person, waiting};
 use crate::diagnostic::Diagnostic;
-use crate::service::Law;
 use crate::service::report::{JSON_VERSION, diagnostic_to_json};
 use crate::service::session::{self, SessionListed, Status};
+use crate::service::{Command, Law};
 
 /// `swbox session …`.
 pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8, Diagnostic> {
@@ -26,6 +26,10 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
         SessionCommand::List { all, json } => list(&session::list(&Law::default(), all)?, json, paint),
         SessionCommand::Status { id, json } => status(&session::status(&this(id)?)?, json, paint),
         SessionCommand::Log { id, head, json } => log(&this(id)?, head, json, paint),
+        SessionCommand::Ticket { id, line } => {
+            print(&format!("{}\n", session::ticket(&id, &Command::line(line))?))?;
+            Ok(Code::OK)
+        }
         SessionCommand::Replay { id, json } => replay(&this(id)?, json, paint),
         SessionCommand::Reload { id, json } => person::reload(&id, json, color),
         SessionCommand::Force { id, state, reason, json } => person::force(&id, &state, &reason, json),

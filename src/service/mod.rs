@@ -3,6 +3,7 @@
 //! Duty: gather what the pure layers need, in the order that refuses early and cheaply. Danger: a step that fails must
 //! end the run; no step falls back to a laxer law, profile or jail.
 
+mod ancestry;
 pub mod audit;
 mod clock;
 pub mod doctor;

@@ -2,12 +2,12 @@
 //! types there.
 //!
 //! Danger: an agent that could speak here would approve itself. What runs as the same user outside every jail can forge
-//! a terminal; the threat model says so. What runs inside one cannot: it sees neither the store nor a terminal of ours.
+//! a terminal and let go of its ancestors; the threat model says so. What runs inside one cannot: it sees neither the store nor a terminal of ours.
 
 use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
-use super::harnesses;
+use super::{ancestry, harnesses};
 use crate::diagnostic::Diagnostic;
 
 /// The channel's name in journals.
@@ -72,11 +72,9 @@ pub(super) fn no_agent(what: &str) -> Result<(), Diagnostic> {
     if let Some(harness) = harnesses::of_variable(|name| std::env::var_os(name).is_some()) {
         return Err(refusal(what, &format!("the environment is that of a command of {}", harness.name)));
     }
-    match ancestor() {
+    match ancestry::harness_behind() {
         None => Ok(()),
-        Some((harness, pid)) => {
-            Err(refusal(what, &format!("{harness} (process {pid}) is among the ancestors")))
-        }
+        Some((harness, how)) => Err(refusal(what, &format!("{} {how}", harness.name))),
     }
 }
 
@@ -90,28 +88,4 @@ fn confined() -> bool {
     fs::read_to_string("/proc/self/status").map_or(true, |status| {
         status.lines().any(|line| line.strip_prefix("NoNewPrivs:").is_some_and(|value| value.trim() != "0"))
     })
-}
-
-/// The nearest ancestor that is a registered harness.
-fn ancestor() -> Option<(&'static str, u32)> {
-    let mut pid = std::os::unix::process::parent_id();
-    // The chain is finite; the bound is for numbers that are given anew while it is read.
-    for _ in 0..1024 {
-        if pid == 0 {
-            return None;
-        }
-        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        let name = read("comm");
-        let arguments = read("cmdline");
-        let arguments: Vec<&[u8]> = arguments.split(|byte| *byte == 0).collect();
-        if let Some(harness) = harnesses::of_process(name.trim_ascii(), &arguments) {
-            return Some((harness.name, pid));
-        }
-        let status = read("status");
-        let parent = status
-            .split(|byte| *byte == b'\n')
-            .find_map(|line| std::str::from_utf8(line.strip_prefix(b"PPid:")?).ok()?.trim().parse().ok());
-        pid = parent?;
-    }
-    None
 }

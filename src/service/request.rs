@@ -62,6 +62,8 @@ pub struct Law {
     pub state: Option<String>,
     /// A session's id: it gives workflow, state and profiles.
     pub session: Option<String>,
+    /// A ticket for exactly this command: it names the session, and is used up.
+    pub ticket: Option<String>,
     /// A harness and its own id for its session, where a driver knows it; else the environment may say it.
     pub harness: Option<(String, String)>,
     /// Profiles by name or file; detected where empty.

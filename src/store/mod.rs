@@ -79,6 +79,12 @@ pub trait Store {
     /// As above.
     fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError>;
 
+    /// Whether any harness's own id is bound to a session.
+    ///
+    /// # Errors
+    /// As above.
+    fn is_bound(&self, session: &str) -> Result<bool, StoreError>;
+
     /// What is parked, by its id.
     ///
     /// # Errors

@@ -205,6 +205,11 @@ impl Store for Sqlite {
         bound(&self.connection, harness, key)
     }
 
+    fn is_bound(&self, session: &str) -> Result<bool, StoreError> {
+        let mut found = self.connection.prepare_cached("SELECT 1 FROM bindings WHERE session = ?1")?;
+        Ok(found.exists(params![session])?)
+    }
+
     fn parked(&self, id: &str) -> Result<Option<Parked>, StoreError> {
         parked(&self.connection, id)
     }

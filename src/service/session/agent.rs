@@ -5,14 +5,14 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::exec::{secrets, texts};
-use super::find::{named, of_workspace, unknown};
+use super::find::{named, of_workspace, redeem, unknown};
 use super::life;
 use super::place::Place as Kept;
 use super::write::{Applied, Desk};
 use super::{Bound, evidence};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Effect, Handout, Reply, Session, Transition, What, handout};
-use crate::service::request::Law;
+use crate::service::request::{Law, Run};
 use crate::service::setting::Setting;
 use crate::service::{clock, host, workspace};
 use crate::store::{Durability, Running, Store};
@@ -185,6 +185,18 @@ pub fn here(law: &Law) -> Result<String, Diagnostic> {
     }
     let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
     of_workspace(&facts, &place.workspace, law)?.map(|bound| bound.row.id).ok_or_else(none)
+}
+
+/// The run with the session that its ticket is for.
+///
+/// # Errors
+/// `ticket_void`, and a store that cannot be read or written.
+pub fn admitted(run: &Run) -> Result<Run, Diagnostic> {
+    let mut admitted = run.clone();
+    if let Some(ticket) = admitted.law.ticket.take() {
+        admitted.law.session = Some(redeem(&ticket, &run.command)?);
+    }
+    Ok(admitted)
 }
 
 /// Whether a session applies to this request.

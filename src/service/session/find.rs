@@ -16,11 +16,11 @@ use crate::engine::{Session, Workflow};
 use crate::profile::HostFacts;
 use crate::service::host::variable;
 use crate::service::own_files::state_directory;
-use crate::service::request::Law;
+use crate::service::request::{Command, Law};
 use crate::service::rules::UserRules;
 use crate::service::workspace::Place;
-use crate::service::{clock, harnesses, profiles, workflows};
-use crate::store::{Durability, Pin, SessionRow, Sqlite, Store, was_bound};
+use crate::service::{ancestry, clock, harnesses, host, person, profiles, workflows};
+use crate::store::{Durability, Hash, Pin, SessionRow, Sqlite, Store, Ticket, was_bound};
 
 /// The variable that names a session.
 pub(super) const VARIABLE: &str = "SWBOX_SESSION";
@@ -119,19 +119,30 @@ pub(in crate::service) fn of_workspace(
         let value = variable(&facts.env, name).filter(|value| !value.is_empty())?;
         Some(value.to_string_lossy().into_owned())
     };
-    let own = law.harness.clone().or_else(|| harnesses::own_session(value));
+    let own = law.harness.clone().or_else(|| harnesses::own_session(value)).or_else(process);
+    let mut over = None;
     if let Some((harness, key)) = &own
         && let Some(id) = store.bound(harness, key)?
         && let Some(row) = store.session(&id)?
         && row.workspace == workspace
     {
-        return Bound::new(store, row).map(Some);
+        if !row.over {
+            return Bound::new(store, row).map(Some);
+        }
+        over = Some(row);
     }
     let mut live: Vec<SessionRow> =
         store.sessions(Some(workspace))?.into_iter().filter(|row| !row.over).collect();
     if live.len() > 1 {
         // Branches are their parent's; whoever works in one names it.
         live.retain(|row| session_of(row).is_ok_and(|session| session.branch.is_none()));
+    }
+    if let Some(over) = over {
+        // Its session is over. The one that a person began since is its next, unless somebody else is in that already.
+        let [next] = &live[..] else { return Bound::new(store, over).map(Some) };
+        if store.is_bound(&next.id)? {
+            return Bound::new(store, over).map(Some);
+        }
     }
     let row = match live.len() {
         0 => return Err(none_left(workspace)),
@@ -143,6 +154,67 @@ pub(in crate::service) fn of_workspace(
         Some((harness, key)) => bind(&mut store, &harness, &key, &row.id)?,
     };
     Bound::new(store, row).map(Some)
+}
+
+/// A registered harness among the ancestors, by its process: two of one kind in a workspace are two.
+fn process() -> Option<(String, String)> {
+    let (harness, process) = ancestry::harness_above()?;
+    Some((harness.name.to_owned(), format!("process {} {}", process.pid, process.born)))
+}
+
+/// Takes a ticket in: the session that it is for, where it is for exactly this command.
+///
+/// # Errors
+/// `ticket_void`, and a store that cannot be read or written.
+pub(in crate::service) fn redeem(ticket: &str, command: &Command) -> Result<String, Diagnostic> {
+    let facts = host::facts()?;
+    let mut store = Sqlite::existing(state_directory(&facts))?.ok_or_else(|| void("it was never given"))?;
+    let mut write = store.begin(Durability::Process)?;
+    let taken = write.take(ticket)?;
+    write.commit()?;
+    let taken = taken.ok_or_else(|| void("it was used, or never given"))?;
+    if taken.expires < clock::now() {
+        return Err(void("its time is over"));
+    }
+    if taken.command != digest(command) {
+        return Err(void("it is for another command"));
+    }
+    Ok(taken.session)
+}
+
+/// How long a ticket waits for its command.
+const TICKET: u64 = 10 * 60 * 1000;
+
+/// Gives the right to send exactly this command into a session, once: for a driver whose harness starts the command itself
+/// and tells it nothing else.
+///
+/// # Errors
+/// `session_unknown`, and a store that cannot be written.
+pub fn ticket(session: &str, command: &Command) -> Result<String, Diagnostic> {
+    person::no_agent("`swbox session ticket`")?;
+    let facts = host::facts()?;
+    let mut store = Sqlite::existing(state_directory(&facts))?.ok_or_else(|| unknown(session))?;
+    let now = clock::now();
+    let ticket = Ticket {
+        id: clock::id("t")?,
+        session: session.to_owned(),
+        command: digest(command),
+        expires: now.saturating_add(TICKET),
+    };
+    let mut write = store.begin(Durability::Process)?;
+    write.session(session)?.filter(|row| !row.over).ok_or_else(|| unknown(session))?;
+    write.give(&ticket, now)?;
+    write.commit()?;
+    Ok(ticket.id)
+}
+
+fn digest(command: &Command) -> String {
+    Hash::of(format!("{command:?}").as_bytes()).to_string()
+}
+
+fn void(why: &str) -> Diagnostic {
+    Diagnostic::new("ticket_void", format!("the ticket counts for nothing: {why}"))
+        .help("a ticket is good once, for one command, for ten minutes; the harness's hook gives a new one with each call")
 }
 
 /// The first use binds a harness's own id.

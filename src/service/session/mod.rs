@@ -31,10 +31,11 @@ pub use crate::engine::session::Cause;
 pub use crate::engine::{
     ApprovalScope, Destination, Fact, Handout, Offer, ParkedShown, Record, Refusal, Reply,
 };
-pub use agent::{Asked, Standing, Went, applies, here, state, transition};
+pub use agent::{Asked, Standing, Went, admitted, applies, here, state, transition};
 pub use answers::{Answered, Verdict, Waiting, answer, waiting};
 pub use changes::Changed;
 pub use exec::SessionShown;
+pub use find::ticket;
 pub use inline::agent_command;
 pub use people::{Begun, Reload, before, begin, end, force, prune, reload, start, take_over};
 pub use tell::{Replayed, SessionListed, Status, Told, list, log, replay, status};
