@@ -175,7 +175,16 @@ fn segment_code(segment: &Segment) -> Option<Found> {
         return Some(found);
     }
     let arguments = arguments(segment);
-    let code = match verb(segment)? {
+    let verb = verb(segment)?;
+    if matches!(verb, "getopts" | "read" | "mapfile" | "readarray" | "printf" | "wait")
+        && arguments
+            .iter()
+            .any(|arg| arg.value.literal().is_some_and(|text| text.trim_start_matches("-v") == "IFS"))
+    {
+        // bash 5.2 splits by the new separators and quotes by the old ones: words change that nothing expands
+        return Some(("separators", segment.span));
+    }
+    let code = match verb {
         "test" | "[" => {
             operand_after(arguments, "-v").filter(|arg| !is_plain_name(arg)).map(|_| "arithmetic_operand")
         }

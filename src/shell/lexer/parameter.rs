@@ -131,6 +131,11 @@ impl Lexer<'_, '_> {
             }
             b'$' => self.dollar(quoted),
             b'<' | b'>' if self.peek(1) == b'(' && !quoted => self.process_substitution(),
+            b'<' | b'>' if self.peek(1) == b'(' => {
+                // bash looks for its end as for that of a substitution, and then takes it as text
+                self.problem("substitution_in_parameter");
+                self.cursor.advance(1);
+            }
             _ => self.cursor.advance(1),
         }
     }
