@@ -57,8 +57,8 @@ fn can_run(test: &str) -> bool {
     false
 }
 
-/// Runs the battery in `state` as `uid` and gives its result.
-fn battery(place: &Place, state: &str, uid: Option<u32>) -> serde_json::Value {
+/// Runs the battery in `state` as `uid`, watched as `observe` says, and gives its result.
+fn battery(place: &Place, state: &str, uid: Option<u32>, observe: &str) -> serde_json::Value {
     let result = place.battery().join(format!("{state}.json"));
     let mut command = match uid {
         Some(uid) => {
@@ -78,6 +78,7 @@ fn battery(place: &Place, state: &str, uid: Option<u32>) -> serde_json::Value {
         .arg("--json")
         .arg(&result)
         .env("SWBOX", place.0.join("bin/swbox"))
+        .env("SWBOX_OBSERVE", observe)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -106,7 +107,7 @@ fn holds(result: &serde_json::Value, at_least: u64) {
 #[test]
 fn nothing_escapes_from_implementing() {
     if can_run("nothing_escapes_from_implementing") {
-        holds(&battery(&Place::new("escapes"), "B", None), 100);
+        holds(&battery(&Place::new("escapes"), "B", None, "auto"), 100);
     }
 }
 
@@ -115,9 +116,19 @@ fn nothing_escapes_from_implementing() {
 fn nothing_escapes_from_any_state_as_any_user() {
     assert!(can_run("nothing_escapes_from_any_state_as_any_user"));
     for state in ["A", "B", "C"] {
-        holds(&battery(&Place::new("escapes-all"), state, None), 100);
+        holds(&battery(&Place::new("escapes-all"), state, None, "auto"), 100);
         if rustix::process::geteuid().is_root() {
-            holds(&battery(&Place::new("escapes-user"), state, Some(ORDINARY)), 100);
+            holds(&battery(&Place::new("escapes-user"), state, Some(ORDINARY), "auto"), 100);
         }
+    }
+}
+
+#[test]
+#[ignore = "ten minutes: cargo test --test escapes watched -- --ignored"]
+fn nothing_escapes_from_a_watched_command() {
+    assert!(can_run("nothing_escapes_from_a_watched_command"));
+    for observe in ["off", "notify", "reads", "trace"] {
+        println!("watched: {observe}");
+        holds(&battery(&Place::new("escapes-watched"), "B", None, observe), 100);
     }
 }

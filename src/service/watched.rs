@@ -104,7 +104,9 @@ pub(super) fn launch(
     eyes.start(setting, judgement);
     // Without a watch nothing would stop what an unreadable line begins.
     let required = policy.judges_programs(law, line) && line.trust != Trust::Trusted;
-    let settings = Settings { reads: choice.reads, required, narrowed: rights.narrowed.clone() };
+    // Traced, reads have their true results like everything else.
+    let reads = choice.reads || choice.mode == Mode::Trace;
+    let settings = Settings { reads, required, narrowed: rights.narrowed.clone() };
     let (launched, seen) = match choice.mode {
         Mode::Off => (perform(launch, whole, None), None),
         Mode::Notify => {

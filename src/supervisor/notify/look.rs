@@ -52,7 +52,13 @@ impl Watcher<'_> {
                         self.denied(call, &wish, &from.path(), Some(&to.path()), errno);
                     }
                     (Some(errno), None) => self.denied(call, &wish, &to.path(), None, errno),
-                    (None, _) => self.changes(call, &to, Ways::default()),
+                    (None, from) => {
+                        if let Some(from) = from {
+                            // What is written by its new name is written by the old one.
+                            self.changes(call, &from, Ways::default());
+                        }
+                        self.changes(call, &to, Ways::default());
+                    }
                 }
             }
             Wish::Truncate(name) => {

@@ -30,7 +30,11 @@ pub(super) fn note(ledger: &mut Ledger, process: i32, wish: &Wish, led: &[Led], 
         Wish::Truncate(_) => name(first, WRITTEN),
         Wish::Make(_) | Wish::Remove(..) | Wish::Bind(Address::Path(_)) => name(first, NAME),
         Wish::Metadata(_) => name(first, Ways { metadata: true, attributes, ..NAME }),
-        Wish::Link(..) => name(second, NAME),
+        Wish::Link(..) => {
+            // What is written by its new name is written by the old one.
+            name(first, NAME);
+            name(second, NAME);
+        }
         Wish::Rename(_, _, how) => {
             let exchange = *how == Renaming::Exchange;
             name(first, MOVED);
