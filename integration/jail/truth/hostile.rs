@@ -71,6 +71,11 @@ int main(int count, char **words) {
 }
 "#;
 
+/// A jail that waits as long as a slow machine needs.
+fn patient(place: &Place) -> Jail {
+    Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = None)
+}
+
 fn forbid_push(what: &Observed) -> Judgement {
     match what {
         Observed::Program(program) if program.argv.get(1).is_some_and(|word| word == b"push") => {
@@ -86,7 +91,7 @@ fn races(count: u32) -> Verdict {
         if !compile(&place.workspace(), "race", RACE) {
             return Verdict::Skipped("no C compiler".to_owned());
         }
-        let jail = Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = None);
+        let jail = patient(&place);
         let settings = Settings { required: true, ..Settings::default() };
         let (count, argv) = (count.to_string(), ["./race", "race"]);
         let argv = [argv[0], argv[1], &count];
@@ -166,7 +171,7 @@ fn names() -> Verdict {
             return Verdict::Skipped("no C compiler".to_owned());
         }
         place.write("w/.envrc", "kept\n");
-        let jail = Jail::write(&place.workspace()).with(|spec| spec.protected.push(".envrc".into()));
+        let jail = patient(&place).with(|spec| spec.protected.push(".envrc".into()));
         let (done, _) = run(&jail, how, &["./names"]);
         check!(done.ok(), "{how:?}: {}", done.all());
         let text = std::fs::read_to_string(place.path("w/.envrc")).unwrap();
@@ -187,7 +192,7 @@ int main(int count, char **words) {
     for (int process = 0; process < 8; process++) {
         if (fork()) continue;
         char name[64];
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < 1500; i++) {
             sprintf(name, ".git/%d-%d", process, i);
             close(open(name, O_WRONLY | O_CREAT, 0600));
             sprintf(name, "made-%d-%d", process, i % 50);
@@ -221,7 +226,7 @@ fn floods() -> Verdict {
             return Verdict::Skipped("no C compiler".to_owned());
         }
         let before = resident();
-        let (done, seen) = run(&Jail::write(&place.workspace()), how, &["./flood"]);
+        let (done, seen) = run(&patient(&place), how, &["./flood"]);
         let grown = resident().saturating_sub(before);
         println!(
             "{how:?}: {} calls, {} refusals kept, {} dropped, {grown} KiB",
@@ -231,7 +236,7 @@ fn floods() -> Verdict {
         );
         check!(done.ok(), "{how:?}: {}", done.all());
         let refused: u64 = seen.denials.iter().map(|denial| denial.times).sum();
-        check!(refused + seen.dropped == 24_000, "{how:?}: {refused} and {} dropped", seen.dropped);
+        check!(refused + seen.dropped == 12_000, "{how:?}: {refused} and {} dropped", seen.dropped);
         check!(seen.programs.iter().map(|program| program.times).sum::<u64>() == 201, "{how:?}");
         check!(grown < 64 * 1024, "{how:?}: {grown} KiB");
     }
@@ -284,8 +289,7 @@ fn steals() -> Verdict {
         if !compile(&place.workspace(), "steals", STEALS) {
             return Verdict::Skipped("no C compiler".to_owned());
         }
-        let (done, seen) =
-            run(&Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = None), how, &["./steals"]);
+        let (done, seen) = run(&patient(&place), how, &["./steals"]);
         check!(done.out.starts_with("got 0 "), "{how:?}: {}", done.all());
         let told = super::denials(&place.path(""), &seen);
         check!(told.iter().any(|line| line.starts_with("Create ~/w/.git/after ")), "{how:?}: {told:?}");

@@ -209,6 +209,7 @@ fn jail(seed: u64, workspace: &Path) -> Jail {
     };
     let out = workspace.parent().unwrap().join("out");
     jail.with(|spec| {
+        spec.limits.timeout = None;
         spec.env.insert("OUT".into(), out.into());
         spec.protected.push(".envrc".into());
         spec.secrets.push("/etc/hostname".into());
@@ -355,7 +356,7 @@ fn toolchain(name: &str, workspace: &Path) -> Option<Jail> {
         std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.exists())
     };
     let program = found(if name == "make" { "cc" } else { name })?;
-    let jail = Jail::write(workspace);
+    let jail = Jail::write(workspace).with(|spec| spec.limits.timeout = None);
     if name != "cargo" || program.starts_with("/usr") {
         return Some(jail);
     }
