@@ -55,7 +55,7 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
         return Ok(report);
     }
     let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
-    let choice = watched::choose(&setting, &policy, run, &report.judgement, Wishes::default())?;
+    let choice = watched::choose(&setting, &policy, run, &report.judgement, &rights, Wishes::default())?;
     drop(policy);
     let how = if run.dry_run { jail::plan } else { jail::best };
     let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;

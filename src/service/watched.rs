@@ -43,6 +43,7 @@ pub(super) fn choose(
     policy: &Policy<'_>,
     run: &Run,
     judgement: &Judgement,
+    rights: &Rights,
     wishes: Wishes,
 ) -> Result<Choice, Diagnostic> {
     let law = policy.require_state(&setting.state)?;
@@ -52,7 +53,7 @@ pub(super) fn choose(
         touched: wishes.touched,
         events: run.events.is_some(),
         reads: wishes.reads,
-        acts: effects::acts(line),
+        acts: effects::acts(line, rights),
     };
     Ok(effects::choose(run.observe, &law.jail.observe, &setting.chosen.profile.observe, needs))
 }

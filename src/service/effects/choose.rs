@@ -3,7 +3,8 @@
 //! Danger: what is not watched is not judged either. Whoever decides by what programs are given asks
 //! [`Choice::sees_programs`] first.
 
-use crate::classify::{Classification, OpClass, OpSet};
+use crate::classify::{Classification, ClassifiedSegment, OpClass, OpSet, registry};
+use crate::policy::Rights;
 use crate::service::request::Observe;
 use crate::shell::Trust;
 use crate::supervisor::Mode;
@@ -76,8 +77,9 @@ pub(in crate::service) fn choose(
 }
 
 /// Whether a command could do more than look: only of a line whose every program is bound to reading is it known that
-/// it could not.
-pub(in crate::service) fn acts(line: &Classification) -> bool {
+/// it could not, as far as swbox's own tables say. A row of a profile is somebody's word; and where narrowing took a right
+/// away that the state gives, what fails by that must be told.
+pub(in crate::service) fn acts(line: &Classification, rights: &Rights) -> bool {
     const LOOKING: OpSet = OpSet::of(&[
         OpClass::FileRead,
         OpClass::ContentSearch,
@@ -89,6 +91,10 @@ pub(in crate::service) fn acts(line: &Classification) -> bool {
         .segments
         .iter()
         .all(|segment| segment.closed || segment.pure || segment.stdin_filter || segment.effect_free);
+    let known = |segment: &ClassifiedSegment| {
+        segment.effect_free || segment.program.is_empty() || registry::lookup(&segment.program).is_some()
+    };
+    let bound = bound && line.segments.iter().all(known) && rights.narrowed.is_empty();
     line.trust != Trust::Trusted || line.opaque.is_some() || !bound || !line.classes.is_subset(LOOKING)
 }
 
@@ -96,6 +102,7 @@ pub(in crate::service) fn acts(line: &Classification) -> bool {
 mod tests {
     use super::*;
     use crate::classify::{Environment, classify_line};
+    use crate::policy::{NetworkRight, WorkspaceRight};
 
     #[test]
     fn auto_takes_the_cheapest_that_is_enough() {
@@ -126,14 +133,22 @@ mod tests {
 
     #[test]
     fn a_line_that_can_only_look_needs_no_watch() {
-        let acts = |text: &str| acts(&classify_line(text, &Environment::default()));
+        let mut rights = Rights {
+            workspace: WorkspaceRight::Read,
+            git_write: false,
+            network: NetworkRight::None,
+            narrowed: Vec::new(),
+        };
+        let acts = |text: &str, rights: &Rights| acts(&classify_line(text, &Environment::default()), rights);
         for quiet in ["cat f | grep -n x | head -3", "git log --oneline | head", "cd x && ls -la", "true"] {
-            assert!(!acts(quiet), "{quiet}");
+            assert!(!acts(quiet, &rights), "{quiet}");
         }
         for loud in
             ["python3 x.py", "cat f > g", "make", "rm x", "curl -s https://x.example", "./run", "$cmd"]
         {
-            assert!(acts(loud), "{loud}");
+            assert!(acts(loud, &rights), "{loud}");
         }
+        rights.narrowed.push("write");
+        assert!(acts("cat f", &rights), "the state would have let it");
     }
 }

@@ -100,7 +100,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         let choice = match &rights {
             Some(rights) => {
                 let wishes = wishes(&setting, rights, &key);
-                watched::choose(&setting, &policy, run, &report.judgement, wishes)?
+                watched::choose(&setting, &policy, run, &report.judgement, rights, wishes)?
             }
             None => Choice::OFF,
         };
