@@ -139,7 +139,7 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
     let filter = seccomp::compile(plan.filter, Arch::NATIVE);
     let (watch_inlet, watched) = match &observing {
         Some(observer) => UnixStream::pair().and_then(|(inlet, outlet)| {
-            let watching = observer.watching();
+            let watching = observer.watching(plan);
             let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
             if watching.how == Handover::Tracer {
                 gate::prepare(&inlet)?;
@@ -213,7 +213,7 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
     drop(inside);
     let result = match forked {
         Ok(Forked::Parent(child)) => Watch::new(child, reader, streams, plan.limits.timeout)
-            .map(|watch| watch.attended(again(&mut observing), watch_inlet))
+            .map(|watch| watch.attended(again(&mut observing), plan, watch_inlet))
             .and_then(Watch::run)
             .map_err(fatal(Stage::Parent, "watching over the command")),
         Ok(Forked::Child) => init_returned(),

@@ -40,8 +40,8 @@ pub struct Scene<'a> {
 
 /// Somebody who watches one command. Called from the launcher's one thread.
 pub trait Observer {
-    /// What to watch.
-    fn watching(&self) -> Watching;
+    /// What to watch of a command of this plan.
+    fn watching(&self, plan: &JailPlan) -> Watching;
 
     /// Whether the command must not run unwatched.
     fn required(&self) -> bool;
@@ -78,6 +78,8 @@ pub(super) type Observing<'a> = Option<&'a mut dyn Observer>;
 pub(super) struct Attending<'a> {
     /// Who watches.
     pub(super) observer: &'a mut dyn Observer,
+    /// How calls are handed over.
+    pub(super) how: Handover,
     /// Where the listener comes out, until it has.
     pub(super) inlet: Option<UnixStream>,
 }
@@ -95,7 +97,7 @@ impl Attending<'_> {
     /// The source is readable.
     pub(super) fn ready(&mut self) -> io::Result<()> {
         let Some(inlet) = self.inlet.take() else { return self.observer.ready() };
-        if self.observer.watching().how == Handover::Tracer {
+        if self.how == Handover::Tracer {
             return self.attach(&inlet);
         }
         match super::outlet::take(&inlet)? {

@@ -15,6 +15,7 @@ use super::init::{BROADCAST, CONTINUE, FORWARD};
 use super::observer::{Attending, Observing};
 use super::outcome::Captured;
 use super::output::Stream;
+use super::plan::JailPlan;
 use super::report::{Message, now};
 use crate::profile::Protection;
 use crate::sys::signal::{self, Set};
@@ -88,8 +89,16 @@ impl<'a> Watch<'a> {
     }
 
     /// With somebody who watches the command's calls; the listener comes out of `inlet`.
-    pub(super) fn attended(mut self, observing: Observing<'a>, inlet: Option<UnixStream>) -> Self {
-        self.attending = observing.map(|observer| Attending { observer, inlet });
+    pub(super) fn attended(
+        mut self,
+        observing: Observing<'a>,
+        plan: &JailPlan,
+        inlet: Option<UnixStream>,
+    ) -> Self {
+        self.attending = observing.map(|observer| {
+            let how = observer.watching(plan).how;
+            Attending { observer, how, inlet }
+        });
         self
     }
 

@@ -34,6 +34,9 @@ pub enum Handover {
 pub struct Watching {
     /// Opens for reading too.
     pub reads: bool,
+    /// Times, owners and attributes that are set by a descriptor too. Where files are written, that is mostly the one that
+    /// was just written.
+    pub descriptors: bool,
     /// The way.
     pub how: Handover,
 }
@@ -91,8 +94,8 @@ pub fn markdown() -> String {
 }
 
 /// The rows of a command that is watched, beside those that close something.
-pub fn watched(reads: bool, arch: Arch) -> impl Iterator<Item = &'static Entry> {
-    table::watched(reads).filter(move |entry| entry.number(arch).is_some())
+pub fn watched(reads: bool, descriptors: bool, arch: Arch) -> impl Iterator<Item = &'static Entry> {
+    table::watched(reads, descriptors).filter(move |entry| entry.number(arch).is_some())
 }
 
 /// The program that holds `spec` on `arch`.
@@ -116,7 +119,7 @@ pub fn compile_watched(spec: FilterSpec, watching: Watching, arch: Arch) -> Vec<
             all.insert(number, Rows { closed: Some(entry), watched: None, told: table::told(entry) });
         }
     }
-    for entry in watched(watching.reads, arch) {
+    for entry in watched(watching.reads, watching.descriptors, arch) {
         if let Some(number) = entry.number(arch) {
             let none = Rows { closed: None, watched: None, told: false };
             all.entry(number).or_insert(none).watched = Some(entry);
@@ -134,9 +137,28 @@ pub fn compile_watched(spec: FilterSpec, watching: Watching, arch: Arch) -> Vec<
 /// The errno that the table has for a call that a program of [`compile_watched`] handed over: then the watcher must give
 /// it. `None` where the kernel may go on.
 pub fn refusal(spec: FilterSpec, arch: Arch, call: u32, arguments: [u64; 6]) -> Option<i32> {
-    let entry = closed(spec, arch).find(|entry| entry.number(arch) == Some(call))?;
-    match entry.answer(arguments) {
-        Answer::Allow => None,
-        answer => Some(answer.errno().unwrap_or(libc::EPERM)),
+    Refusals::new(spec, arch).of(call, arguments)
+}
+
+/// What [`refusal`] says, laid out for many calls.
+#[derive(Debug, Clone, Default)]
+pub struct Refusals(Vec<(u32, &'static Entry)>);
+
+impl Refusals {
+    /// Of the table under `spec`.
+    pub fn new(spec: FilterSpec, arch: Arch) -> Self {
+        let numbered = closed(spec, arch).filter_map(|entry| Some((entry.number(arch)?, entry)));
+        let mut rows: Vec<_> = numbered.collect();
+        rows.sort_unstable_by_key(|(number, _)| *number);
+        Self(rows)
+    }
+
+    /// The errno for a call that was handed over.
+    pub fn of(&self, call: u32, arguments: [u64; 6]) -> Option<i32> {
+        let at = self.0.binary_search_by_key(&call, |(number, _)| *number).ok()?;
+        match self.0.get(at)?.1.answer(arguments) {
+            Answer::Allow => None,
+            answer => Some(answer.errno().unwrap_or(libc::EPERM)),
+        }
     }
 }

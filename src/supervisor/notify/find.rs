@@ -5,6 +5,7 @@
 //!
 //! Danger: a stale directory only makes a report wrong: nothing is granted by what is found here.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -14,6 +15,7 @@ use std::rc::Rc;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
 
+use crate::jail::Access;
 use crate::supervisor::call::Name;
 use crate::supervisor::resolve::{Last, Lost, Task};
 use crate::supervisor::touched::{State, WANTED};
@@ -42,6 +44,8 @@ pub(super) struct Directory {
     /// As the command names it.
     pub(super) path: PathBuf,
     pub(super) mount: Mount,
+    /// What the Landlock domain gives beneath it, when it was asked.
+    pub(super) given: OnceCell<Access>,
 }
 
 /// A name in a directory.
@@ -187,7 +191,12 @@ impl Finder {
         let text = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new()).ok()?;
         let state = State::at(&fd, OsStr::new("")).ok()??;
         let mount = self.mount(state.mount, &fd)?;
-        Some(Directory { path: PathBuf::from(OsString::from_vec(text.into_bytes())), fd, mount })
+        Some(Directory {
+            path: PathBuf::from(OsString::from_vec(text.into_bytes())),
+            fd,
+            mount,
+            given: OnceCell::new(),
+        })
     }
 
     /// The mount `id`, on which `fd` lies.

@@ -315,7 +315,8 @@ impl Watcher<'_> {
     }
 }
 
-const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
+/// What may be done by a descriptor that is open for writing: its times may be set back, which is not seen.
+const WRITTEN: Ways = Ways { written: true, metadata: true, attributes: false, moved: false };
 
 /// Whether the call sets or removes an extended attribute.
 fn sets_attributes(number: i32) -> bool {

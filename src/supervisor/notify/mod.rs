@@ -25,8 +25,8 @@ use super::observed::{Denial, Observed};
 use super::seen::Seen;
 use super::touched::Ledger;
 use super::{Sink, Verdict};
-use crate::jail::seccomp::{self, Arch};
-use crate::jail::{Begun, Handover, Observer, Scene, Watching};
+use crate::jail::seccomp::{self, Arch, Refusals};
+use crate::jail::{Begun, Handover, JailPlan, Observer, Scene, Step, View, Watching};
 use crate::sys::process::is_process;
 use crate::sys::seccomp::{Notification, Reply, receive, reply, take_turns, valid};
 
@@ -47,6 +47,7 @@ pub struct Watcher<'a> {
     sink: &'a mut dyn Sink,
     listener: Option<OwnedFd>,
     ground: Option<Ground>,
+    refusals: Refusals,
     domain: Domain,
     finder: Finder,
     ledger: Ledger,
@@ -76,6 +77,7 @@ impl<'a> Watcher<'a> {
             sink,
             listener: None,
             ground: None,
+            refusals: Refusals::default(),
             domain: Domain::default(),
             finder: Finder::default(),
             ledger: Ledger::default(),
@@ -109,9 +111,10 @@ impl<'a> Watcher<'a> {
         if call.arch != Arch::NATIVE.audit() {
             return Reply::Errno(libc::ENOSYS);
         }
-        let Some(ground) = &self.ground else { return Reply::Errno(libc::ENOSYS) };
-        let number = call.call.unsigned_abs();
-        if let Some(errno) = seccomp::refusal(ground.filter, Arch::NATIVE, number, call.arguments) {
+        if self.ground.is_none() {
+            return Reply::Errno(libc::ENOSYS);
+        }
+        if let Some(errno) = self.refusals.of(call.call.unsigned_abs(), call.arguments) {
             self.told(call, errno);
             return Reply::Errno(errno);
         }
@@ -164,8 +167,8 @@ impl<'a> Watcher<'a> {
 
     /// The name of a watched call.
     fn call_name(number: u32) -> &'static str {
-        let entry =
-            seccomp::watched(true, Arch::NATIVE).find(|entry| entry.number(Arch::NATIVE) == Some(number));
+        let entry = seccomp::watched(true, true, Arch::NATIVE)
+            .find(|entry| entry.number(Arch::NATIVE) == Some(number));
         entry.map_or("socket", |entry| entry.name)
     }
 }
@@ -174,8 +177,11 @@ impl<'a> Watcher<'a> {
 const THREADS: usize = 4096;
 
 impl Observer for Watcher<'_> {
-    fn watching(&self) -> Watching {
-        Watching { reads: self.settings.reads, how: Handover::Listener }
+    fn watching(&self, plan: &JailPlan) -> Watching {
+        let written =
+            |step: &Step| matches!(step, Step::Workspace { view: View::Writable | View::ThrowAway });
+        let descriptors = !plan.steps.iter().any(written);
+        Watching { reads: self.settings.reads, descriptors, how: Handover::Listener }
     }
 
     fn required(&self) -> bool {
@@ -184,6 +190,7 @@ impl Observer for Watcher<'_> {
 
     fn prepare(&mut self, scene: Scene<'_>) {
         self.ground = Some(Ground::new(scene, &self.settings.narrowed));
+        self.refusals = Refusals::new(scene.plan.filter, Arch::NATIVE);
         self.domain = Domain::new(scene.domain);
         self.ledger = Ledger::new(&scene.plan.workspace);
         if self.ground.as_ref().is_some_and(|ground| !ground.throws_away()) {

@@ -90,9 +90,28 @@ pub(super) struct Predictor<'a> {
 }
 
 impl Predictor<'_> {
-    fn lacks(&mut self, path: &Path, needs: Access) -> bool {
+    /// Whether some of `needs` is refused for what is at `spot`.
+    fn lacks(&mut self, spot: &Spot, needs: Access) -> bool {
+        if self.gives(spot, needs) {
+            return false;
+        }
         let root = self.finder.root(self.thread);
-        self.domain.lacks(root, path, needs)
+        self.domain.lacks(root, &spot.path(), needs)
+    }
+
+    /// Whether some of `needs` is refused for the directory that `spot` is in.
+    fn lacks_around(&mut self, spot: &Spot, needs: Access) -> bool {
+        if self.gives(spot, needs) {
+            return false;
+        }
+        let root = self.finder.root(self.thread);
+        self.domain.lacks(root, &spot.directory.path, needs)
+    }
+
+    /// Whether the directory alone gives `needs`; what is below it then has them too.
+    fn gives(&self, spot: &Spot, needs: Access) -> bool {
+        let given = spot.directory.given.get_or_init(|| self.domain.given(&spot.directory.path));
+        given.contains(needs.and(self.domain.handled))
     }
 
     fn kind(spot: &Spot) -> Option<FileType> {
@@ -111,7 +130,7 @@ impl Predictor<'_> {
             if self.finder.mount_of(spot).read_only {
                 return Some(libc::EROFS);
             }
-            return self.lacks(&spot.path(), Access::WRITE_FILE).then_some(libc::EACCES);
+            return self.lacks(spot, Access::WRITE_FILE).then_some(libc::EACCES);
         }
         if how.create && how.exclusive || kind == FileType::Symlink {
             return None;
@@ -130,7 +149,7 @@ impl Predictor<'_> {
                 _ => Access::READ_FILE,
             });
         }
-        (self.lacks(&spot.path(), needs) && !self.domain.is_stream(spot)).then_some(libc::EACCES)
+        (self.lacks(spot, needs) && !self.domain.is_stream(spot)).then_some(libc::EACCES)
     }
 
     /// truncate(2).
@@ -138,9 +157,7 @@ impl Predictor<'_> {
         match Self::kind(spot) {
             None => Some(libc::ENOENT),
             Some(FileType::RegularFile) if self.finder.mount_of(spot).read_only => Some(libc::EROFS),
-            Some(FileType::RegularFile) => {
-                self.lacks(&spot.path(), Access::WRITE_FILE).then_some(libc::EACCES)
-            }
+            Some(FileType::RegularFile) => self.lacks(spot, Access::WRITE_FILE).then_some(libc::EACCES),
             Some(_) => None,
         }
     }
@@ -153,7 +170,7 @@ impl Predictor<'_> {
         if spot.directory.mount.read_only {
             return Some(libc::EROFS);
         }
-        self.lacks(&spot.directory.path, Access::MAKE).then_some(libc::EACCES)
+        self.lacks_around(spot, Access::MAKE).then_some(libc::EACCES)
     }
 
     /// unlink(2) and rmdir(2).
@@ -165,7 +182,7 @@ impl Predictor<'_> {
             return Some(libc::EROFS);
         }
         let Some(state) = spot.state else { return Some(libc::ENOENT) };
-        if self.lacks(&spot.directory.path, Access::REMOVE) {
+        if self.lacks_around(spot, Access::REMOVE) {
             return Some(libc::EACCES);
         }
         let fits = (state.kind() == FileType::Directory) == (how == Removal::Directory);
@@ -201,7 +218,7 @@ impl Predictor<'_> {
         if to.state.is_some() {
             at_new = at_new.with(Access::REMOVE);
         }
-        if self.lacks(&from.directory.path, at_old) || self.lacks(&to.directory.path, at_new) {
+        if self.lacks_around(from, at_old) || self.lacks_around(to, at_new) {
             return Some(libc::EACCES);
         }
         let pinned = state.mount_root || to.state.is_some_and(|state| state.mount_root);
@@ -225,11 +242,11 @@ impl Predictor<'_> {
         let mut needs = Access::MAKE;
         if from.directory.path != to.directory.path {
             needs = needs.with(Access::REFER);
-            if self.lacks(&from.directory.path, Access::REFER) {
+            if self.lacks_around(from, Access::REFER) {
                 return Some(libc::EACCES);
             }
         }
-        self.lacks(&to.directory.path, needs).then_some(libc::EACCES)
+        self.lacks_around(to, needs).then_some(libc::EACCES)
     }
 
     /// chmod(2), chown(2), utimensat(2), setxattr(2) and their like.
@@ -245,7 +262,7 @@ impl Predictor<'_> {
         if Self::kind(spot) != Some(FileType::RegularFile) {
             return None;
         }
-        let refused = self.finder.mount_of(spot).no_exec || self.lacks(&spot.path(), Access::EXECUTE);
+        let refused = self.finder.mount_of(spot).no_exec || self.lacks(spot, Access::EXECUTE);
         refused.then_some(libc::EACCES)
     }
 }

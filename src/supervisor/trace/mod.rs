@@ -27,7 +27,7 @@ use super::notify::Settings;
 use super::observed::Observed;
 use super::seen::Seen;
 use super::{Sink, Verdict};
-use crate::jail::{Begun, Handover, Observer, Scene, Watching};
+use crate::jail::{Begun, Handover, JailPlan, Observer, Scene, Watching};
 use crate::sys::process::single_threaded;
 use crate::sys::ptrace;
 
@@ -104,8 +104,8 @@ impl<'a> Tracer<'a> {
 }
 
 impl Observer for Tracer<'_> {
-    fn watching(&self) -> Watching {
-        Watching { reads: self.settings.reads, how: Handover::Tracer }
+    fn watching(&self, _: &JailPlan) -> Watching {
+        Watching { reads: self.settings.reads, descriptors: true, how: Handover::Tracer }
     }
 
     fn required(&self) -> bool {

@@ -56,7 +56,7 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn new(ground: Ground, reads: bool, line: Line) -> Self {
-        let named = seccomp::watched(reads, Arch::NATIVE)
+        let named = seccomp::watched(reads, true, Arch::NATIVE)
             .filter_map(|entry| Some((i64::from(entry.number(Arch::NATIVE)?), entry.name)));
         let mut names: Vec<_> = named.collect();
         names.push((libc::SYS_socket, "socket"));

@@ -18,8 +18,10 @@ pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// The rows of a watched command; they come after the others of the same call.
-pub(super) fn watched(reads: bool) -> impl Iterator<Item = &'static Entry> {
-    [if reads { watch::ALL_OPENS } else { watch::OPENS }, watch::ROWS].into_iter().flatten()
+pub(super) fn watched(reads: bool, descriptors: bool) -> impl Iterator<Item = &'static Entry> {
+    let opens = if reads { watch::ALL_OPENS } else { watch::OPENS };
+    let times = if descriptors { watch::DESCRIPTORS } else { watch::NO_DESCRIPTORS };
+    [opens, times, watch::ROWS].into_iter().flatten()
 }
 
 /// Whether the watcher is told of this row's refusals.

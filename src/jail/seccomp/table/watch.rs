@@ -30,6 +30,24 @@ pub(super) const OPENS: &[Entry] = &[
 pub(super) const ALL_OPENS: &[Entry] =
     &[watched("open", (2, NONE), FILES), watched("openat", (257, 56), FILES)];
 
+/// Metadata by a descriptor.
+pub(super) const DESCRIPTORS: &[Entry] = &[
+    watched("fchown", (93, 55), METADATA),
+    watched("utimensat", (280, 88), METADATA),
+    watched("fsetxattr", (190, 7), METADATA),
+    watched("fremovexattr", (199, 16), METADATA),
+];
+
+/// What is left of it: times by a name.
+pub(super) const NO_DESCRIPTORS: &[Entry] = &[judged(
+    "utimensat",
+    (280, 88),
+    Always,
+    &[watch(&[Condition { argument: 1, test: Test::Set64 }])],
+    Allow,
+    METADATA,
+)];
+
 /// All others.
 pub(super) const ROWS: &[Entry] = &[
     watched("openat2", (437, 437), "its flags are in memory"),
@@ -54,20 +72,16 @@ pub(super) const ROWS: &[Entry] = &[
     watched("fchmodat", (268, 53), METADATA),
     watched("fchmodat2", (452, 452), METADATA),
     watched("chown", (92, NONE), METADATA),
-    watched("fchown", (93, 55), METADATA),
     watched("lchown", (94, NONE), METADATA),
     watched("fchownat", (260, 54), METADATA),
     watched("utime", (132, NONE), METADATA),
     watched("utimes", (235, NONE), METADATA),
     watched("futimesat", (261, NONE), METADATA),
-    watched("utimensat", (280, 88), METADATA),
     watched("setxattr", (188, 5), METADATA),
     watched("lsetxattr", (189, 6), METADATA),
-    watched("fsetxattr", (190, 7), METADATA),
     watched("setxattrat", (463, 463), METADATA),
     watched("removexattr", (197, 14), METADATA),
     watched("lremovexattr", (198, 15), METADATA),
-    watched("fremovexattr", (199, 16), METADATA),
     watched("removexattrat", (466, 466), METADATA),
     watched("connect", (42, 203), "whom the command calls"),
     watched("bind", (49, 200), "makes a socket's name"),
