@@ -205,3 +205,63 @@ fn a_command_that_asks_runs_once_when_a_person_has_said_yes() {
     assert_eq!(line(&project, "wc -l README.md").code, 126, "once");
     replays(&project, &id);
 }
+
+#[test]
+fn an_answer_that_comes_too_late_counts_for_nothing() {
+    if !has_person("an_answer_that_comes_too_late_counts_for_nothing") {
+        return;
+    }
+    let project = Project::new();
+    let (id, approval) = parked(&project);
+    // A day later, as far as the store can tell.
+    let raw = rusqlite::Connection::open(project.home().join(".local/state/swbox/sessions.db")).unwrap();
+    raw.execute("UPDATE parked SET expires = 1 WHERE id = ?1", [&approval]).unwrap();
+    drop(raw);
+    assert!(project.swbox(&["approve"]).stdout.contains("(expired)"));
+    let seen = person(&project, &["approve", &approval], YES);
+    assert!(seen.code == 126 && seen.output.contains("is expired and cannot be answered"), "{seen:?}");
+    assert_eq!(state(&project), "testing");
+    replays(&project, &id);
+}
+
+/// What runs in a state that may run anything has the program itself, and no session to move with it.
+#[test]
+fn nothing_that_a_command_runs_moves_the_state() {
+    if !has_person("nothing_that_a_command_runs_moves_the_state") {
+        return;
+    }
+    let project = Project::new();
+    let file = workflow(
+        &project,
+        "open.json",
+        r#"{"id": "open", "initial": "working", "states": {
+            "working": {"allowed_tools": ["Read", "Write", "Bash"], "on": {"DONE": "completed", "FAIL": "failed"}},
+            "completed": {"type": "final"}, "failed": {"type": "final"}}}"#,
+    );
+    let id = start(&project, &["--workflow", &file]);
+    fs::copy(env!("CARGO_BIN_EXE_swbox"), project.path().join("tool")).unwrap();
+    fs::write(project.path().join("go.sh"), "./tool transition DONE\n./tool session end \"$1\"\n").unwrap();
+    let package =
+        r#"{"name": "x", "version": "1.0.0", "scripts": {"postinstall": "./tool transition DONE"}}"#;
+    fs::write(project.path().join("package.json"), package).unwrap();
+    let mut ways = vec![
+        "./tool transition DONE".to_owned(),
+        format!("bash go.sh {id}"),
+        format!("./tool state --session {id} || ./tool transition DONE --session {id}"),
+        format!("SWBOX_SESSION={id} ./tool transition DONE"),
+        "echo $(./tool transition DONE) | cat".to_owned(),
+        "python3 -c \"import os, sys; sys.exit(os.system('./tool transition DONE'))\"".to_owned(),
+        format!("XDG_STATE_HOME={} ./tool transition DONE", project.home().join(".local/state").display()),
+    ];
+    if crate::project::has("nothing_that_a_command_runs_moves_the_state", "npm") {
+        ways.push("npm install --offline --no-audit --no-fund --ignore-scripts=false".to_owned());
+    }
+    for text in ways {
+        let ran = line(&project, &text);
+        assert_eq!(state(&project), "working", "{text}: {ran:?}");
+    }
+    assert!(waiting(&project, &id).is_empty());
+    // The twin: the agent's own word.
+    assert!(good(&project, "swbox transition DONE").contains("which is the end"));
+    replays(&project, &id);
+}

@@ -121,3 +121,34 @@ fn many_commands_at_once_lose_nothing() {
     assert_eq!((count("start"), count("end"), count("lost")), (20, 20, 0));
     replays(&project, &id);
 }
+
+/// Two equal requests of one message, one after the other or at once, are one wish.
+#[test]
+fn the_same_event_twice_walks_one_edge() {
+    if !has_person("the_same_event_twice_walks_one_edge") {
+        return;
+    }
+    let project = Project::new();
+    let text = r#"{"id": "chain", "initial": "a", "states": {
+        "a": {"on": {"DONE": "b", "FAIL": "failed"}}, "b": {"on": {"DONE": "c", "FAIL": "failed"}},
+        "c": {"on": {"DONE": "d", "FAIL": "failed"}}, "d": {"on": {"DONE": "completed", "FAIL": "failed"}},
+        "completed": {"type": "final"}, "failed": {"type": "final"}}}"#;
+    let id = start(&project, &["--workflow", &crate::kit::workflow(&project, "chain.json", text)]);
+    good(&project, "swbox transition DONE");
+    let again = line(&project, "swbox transition DONE");
+    assert!(again.code == 126 && again.stdout.contains("state_moved"), "{again:?}");
+    assert_eq!(state(&project), "b");
+    // Whoever says where it is means it.
+    good(&project, "swbox transition DONE --from b");
+    let send = || {
+        let mut command = project.command(&["bash", "-c", "swbox transition DONE"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    good(&project, "cat README.md");
+    let both = [send(), send()];
+    let codes: Vec<i32> =
+        both.into_iter().map(|child| crate::project::ran(child.wait_with_output().unwrap()).code).collect();
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    assert_eq!(state(&project), "d");
+    replays(&project, &id);
+}

@@ -73,3 +73,41 @@ fn files_of_the_throw_away_layer_do_not_count() {
     assert!(!project.path().join("many").exists());
     assert_eq!(fired(&project, &id), 0);
 }
+
+#[test]
+fn a_formatter_over_three_hundred_files_fires_one_interrupt() {
+    let test = "a_formatter_over_three_hundred_files_fires_one_interrupt";
+    if !has_person(test) || !crate::project::has(test, "cargo") || !crate::project::has(test, "rustfmt") {
+        return;
+    }
+    let project = Project::new();
+    let many = project.path().join("src/many");
+    fs::create_dir_all(&many).unwrap();
+    let mut modules = String::new();
+    for number in 0..300 {
+        fs::write(many.join(format!("f{number}.rs")), "pub fn f( ) {  }\n").unwrap();
+        modules.push_str(&format!("pub mod f{number};\n"));
+    }
+    fs::write(many.join("mod.rs"), modules).unwrap();
+    let library = project.path().join("src/lib.rs");
+    let text = fs::read_to_string(&library).unwrap();
+    fs::write(&library, format!("pub mod many;\n{text}")).unwrap();
+    let id = start(
+        &project,
+        &["--workflow", &workflow(&project, "w.json", &WORKFLOW.replace("many/*.rs", "src/many/*.rs"))],
+    );
+    let ran = line(&project, "cargo fmt");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(fs::read_to_string(many.join("f299.rs")).unwrap(), "pub fn f() {}\n");
+    assert_eq!((state(&project).as_str(), fired(&project, &id)), ("handling", 1));
+    let told: Vec<_> = journal(&project, &id)
+        .into_iter()
+        .filter(|entry| entry["body"].to_string().contains("f299.rs"))
+        .collect();
+    assert_eq!(told.len(), 1, "all of them in one entry");
+    // Again there is nothing to format, and nothing fires.
+    assert_eq!(line(&project, "cargo fmt").code, 0);
+    good(&project, "swbox transition HANDLED");
+    assert_eq!((state(&project).as_str(), fired(&project, &id)), ("working", 1));
+    replays(&project, &id);
+}

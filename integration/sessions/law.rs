@@ -84,3 +84,34 @@ fn a_person_forces_with_a_reason() {
     assert!(story.contains("by force (terminal): reviewed by hand"), "{story}");
     replays(&project, &id);
 }
+
+#[test]
+fn an_older_version_that_was_trusted_is_no_way_back() {
+    let test = "an_older_version_that_was_trusted_is_no_way_back";
+    if !has_person(test) || !crate::project::has(test, "git") {
+        return;
+    }
+    let project = Project::new();
+    let file = project.path().join("swbox.json");
+    let accept = |text: String| {
+        fs::write(&file, text).unwrap();
+        assert_eq!(person(&project, &["trust"], &[("Type \"accept\"", "accept")]).code, 0);
+    };
+    accept(text("\"Read\", \"Write\""));
+    project.git(&["add", "swbox.json"]);
+    project.git(&["commit", "-qm", "a lax law"]);
+    accept(text("\"Read\""));
+    let id = start(&project, &[]);
+    assert_eq!(line(&project, "echo x > made").code, 126);
+    // Checked out again, byte for byte as it was once accepted.
+    project.git(&["checkout", "-q", "--", "swbox.json"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("Write"));
+    assert_eq!(line(&project, "echo x > made").code, 126);
+    good(&project, "cat README.md");
+    let reload = person(&project, &["session", "reload", &id], &[("Type the session's state", "working")]);
+    assert!(reload.code == 125 && reload.output.contains("untrusted_workspace_file"), "{reload:?}");
+    let begun = person(&project, &["session", "start"], &[]);
+    assert!(begun.code == 125 && begun.output.contains("untrusted_workspace_file"), "{begun:?}");
+    assert!(!project.path().join("made").exists());
+    replays(&project, &id);
+}
