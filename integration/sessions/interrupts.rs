@@ -91,7 +91,7 @@ fn a_formatter_over_three_hundred_files_fires_one_interrupt() {
     fs::write(many.join("mod.rs"), modules).unwrap();
     let library = project.path().join("src/lib.rs");
     let text = fs::read_to_string(&library).unwrap();
-    fs::write(&library, format!("pub mod many;\n{text}")).unwrap();
+    fs::write(&library, format!("{text}\npub mod many;\n")).unwrap();
     let id = start(
         &project,
         &["--workflow", &workflow(&project, "w.json", &WORKFLOW.replace("many/*.rs", "src/many/*.rs"))],
