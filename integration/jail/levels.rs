@@ -129,14 +129,15 @@ fn leftovers() -> Verdict {
     let script = format!("setsid sleep {marker} & (trap '' TERM; sleep {marker}) & echo; sleep 0.2");
     let done = bare(Jail::read(&place.workspace())).sh(&script);
     check!(done.ok() && processes_with(marker) == 0, "after the end: {}", done.all());
-    // The helper that adopts them is within the command's reach.
-    let result = bare(Jail::read(&place.workspace())).launch(&[
-        "sh",
-        "-c",
-        &format!("sleep {marker} & kill -9 $PPID; sleep {marker}"),
-    ]);
+    // The helper that adopts them is within the command's reach where no scope holds signals.
+    let kill = format!("sleep {marker} & kill -9 $PPID || exit 7; sleep {marker}");
+    let result = Jail::read(&place.workspace()).landlock_only(5).launch(&["sh", "-c", &kill]);
     check!(result.is_err(), "a helper that was killed is an error");
     check!(processes_with(marker) == 0, "after the helper was killed");
+    if probe().landlock_abi >= 6 {
+        let done = bare(Jail::read(&place.workspace())).sh(&kill);
+        check!(done.outcome.exit == Exit::Code(7), "the helper is not in the domain: {}", done.all());
+    }
     let script = format!("setsid sleep {marker} & sleep {marker}");
     let mut child = Running::start(&mut launcher("landlock", &place.workspace(), &["sh", "-c", &script]));
     check!(eventually(|| processes_with(marker) == 2), "it did not start");

@@ -4,7 +4,7 @@
 //! Danger: what it forgets to take away the command has. Every error ends it with a report, before the command runs.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,12 +12,14 @@ use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::git::Layout;
-use super::plan::{JailPlan, LandlockPlan};
+use super::mount::{Beginning, Root};
+use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
-use super::seccomp::Handover;
+use super::seccomp;
 use super::{egress, gate, landlock, limits, mount, namespace, orphans, outlet};
 use crate::sys::process::{
-    Command, close_but, close_from, exit_now, fresh_session_keyring, set_name, spawn_sharing,
+    Command, Handover, Memory, close_but, close_copies, close_from, exit_now, fresh_session_keyring,
+    set_name, spawn_sharing,
 };
 use crate::sys::signal::{self, Set};
 
@@ -43,103 +45,172 @@ pub(super) struct Watched {
     /// Whether the command must not run unwatched.
     pub(super) required: bool,
     /// To whom.
-    pub(super) how: Handover,
-    /// Where the listener goes.
-    pub(super) outlet: UnixStream,
+    pub(super) how: seccomp::Handover,
 }
 
-/// Everything the first process inside needs, laid out by the launcher before the clone.
-pub(super) struct Inside<'a> {
-    /// The steps.
-    pub(super) plan: &'a JailPlan,
-    /// How git directories are held.
-    pub(super) layout: &'a Layout,
-    /// The Landlock domain with what was found out at launch.
-    pub(super) domain: &'a LandlockPlan,
-    /// What to execute.
-    pub(super) command: &'a Command,
-    /// The seccomp program.
-    pub(super) filter: &'a [libc::sock_filter],
-    /// The one in its place when somebody watches.
-    pub(super) watched: Option<Watched>,
+/// The ends of pipes and sockets that are for the inside alone.
+pub(super) struct Ends {
     /// Where to report.
     pub(super) pipe: OwnedFd,
-    /// The command's signal mask.
-    pub(super) mask: Set,
-    /// User and group to map.
-    pub(super) ids: (u32, u32),
     /// Where the command's output goes when it is captured.
     pub(super) output: Option<(OwnedFd, OwnedFd)>,
     /// Where the listener for the proxy goes, for a command with a list of hosts.
     pub(super) outside: Option<UnixStream>,
     /// Where the scratch goes, for a command of which something on it is looked at afterwards.
     pub(super) outlet: Option<UnixStream>,
+    /// Where the listener of a watched command goes.
+    pub(super) calls: Option<UnixStream>,
+}
+
+impl Ends {
+    /// All of them.
+    pub(super) fn each(&self) -> impl Iterator<Item = RawFd> {
+        let sockets =
+            [&self.outside, &self.outlet, &self.calls].into_iter().flatten().map(AsRawFd::as_raw_fd);
+        let output = self.output.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
+        [self.pipe.as_raw_fd()].into_iter().chain(output).chain(sockets)
+    }
+}
+
+/// What the first process begins with.
+pub(super) struct First<'a> {
+    /// Its namespaces.
+    pub(super) namespaces: Namespaces,
+    /// User and group to map.
+    pub(super) ids: (u32, u32),
+    /// What of the root it builds at once, with a mount namespace.
+    pub(super) beginning: &'a Beginning,
+    /// Its own ends.
+    pub(super) ends: &'a Ends,
+    /// The launcher's ends, of which it has copies.
+    pub(super) launchers: &'a [RawFd],
+    /// Whose memory it works in. In the launcher's own it says when it is done with that, by its first message.
+    pub(super) memory: Memory,
+    /// Where the rest comes from. Until it is there the launcher works in the same memory: no C library till then.
+    pub(super) rest: &'a Handover<Inside<'a>>,
+}
+
+/// Everything else that the first process needs.
+pub(super) struct Inside<'a> {
+    /// The steps.
+    pub(super) plan: &'a JailPlan,
+    /// How git directories are held.
+    pub(super) layout: Layout,
+    /// The Landlock domain with what was found out at launch.
+    pub(super) domain: LandlockPlan,
+    /// What to execute.
+    pub(super) command: Command,
+    /// The seccomp program.
+    pub(super) filter: Vec<libc::sock_filter>,
+    /// The one in its place when somebody watches.
+    pub(super) watched: Option<Watched>,
+    /// The command's signal mask.
+    pub(super) mask: Set,
 }
 
 /// Runs the command inside; never returns.
-pub(super) fn run(inside: &Inside<'_>) -> ! {
-    let started = prepare(inside).map_err(Message::Failed).and_then(|scratch| Ok((scratch, start(inside)?)));
-    let code = match started {
-        Ok((scratch, (command, started))) => reap(inside, command, started, scratch.as_ref()),
-        Err(message) => {
-            message.send(inside.pipe.as_fd());
-            125
+pub(super) fn run(first: &First<'_>) -> ! {
+    close_copies(first.launchers.iter().copied());
+    let pipe = first.ends.pipe.as_fd();
+    let prepared = begin(first).and_then(|begun| prepare(first, first.rest.take(), begun));
+    let (prepared, inside) = match prepared {
+        Ok(prepared) => (prepared, first.rest.take()),
+        Err(error) => {
+            Message::Failed(error).send(pipe);
+            exit_now(125)
         }
     };
-    exit_now(code)
+    let begun = start(first, inside);
+    // From the first message on the memory is the launcher's.
+    prepared.told.iter().for_each(|message| message.send(pipe));
+    match begun {
+        Ok(begun) => {
+            begun.unwatched.iter().for_each(|message| message.send(pipe));
+            Message::Started.send(pipe);
+            exit_now(reap(first, &begun, &prepared))
+        }
+        Err(message) => {
+            message.send(pipe);
+            exit_now(125)
+        }
+    }
 }
 
-/// Builds the jail around this process; gives the scratch tmpfs, if there is one.
-fn prepare(inside: &Inside<'_>) -> Result<Option<OwnedFd>, SetupError> {
-    let plan = inside.plan;
-    follow_launcher(inside).at(Stage::Parent, &"swbox")?;
+/// What needs no plan: the namespaces made usable, a root begun.
+struct Begun {
+    /// The root, with a mount namespace.
+    root: Option<Root>,
+    /// What files are made without, for the command.
+    umask: Mode,
+}
+
+/// Begins, while the launcher may still be at work in the same memory.
+fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
+    follow_launcher(first).at(Stage::Parent, &"swbox")?;
     set_name(c"swbox-init");
-    crate::sys::arguments::show("swbox-init");
-    fresh_session_keyring();
     let umask = rustix::process::umask(Mode::empty());
-    let mut scratch = None;
+    if !first.namespaces.user {
+        return Ok(Begun { root: None, umask });
+    }
+    namespace::map_ids(first.ids.0, first.ids.1).at(Stage::Maps, &"user and group")?;
+    if first.namespaces.net {
+        crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
+    }
+    Ok(Begun { root: Some(mount::begin(first.beginning)?), umask })
+}
+
+/// What is there when the jail has been built.
+struct Prepared {
+    /// The scratch tmpfs, if there is one.
+    scratch: Option<OwnedFd>,
+    /// Where signals for this process arrive.
+    signals: OwnedFd,
+    /// What had to be given up.
+    told: Vec<Message>,
+}
+
+/// Builds the jail around this process.
+fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepared, SetupError> {
+    let plan = inside.plan;
+    if first.memory == Memory::Copied {
+        crate::sys::arguments::show("swbox-init");
+    }
+    fresh_session_keyring();
+    let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
+    let signals = signal::descriptor(&awaited).at(Stage::Parent, &"signals")?;
+    let (mut scratch, mut told) = (None, Vec::new());
     if !plan.namespaces.pid {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
-    if plan.namespaces.user {
-        namespace::map_ids(inside.ids.0, inside.ids.1).at(Stage::Maps, &"user and group")?;
-        if plan.namespaces.net {
-            crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
-        }
-        if let Some(outside) = &inside.outside {
+    if let Some(root) = begun.root {
+        if let Some(outside) = &first.ends.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
         }
-        let built = mount::build(plan, inside.layout)?;
-        for (protection, reason) in built.given_up {
-            Message::Degraded(protection, reason).send(inside.pipe.as_fd());
-        }
-        if let Some(outlet) = &inside.outlet {
+        let built = mount::build(root, first.beginning, plan, &inside.layout)?;
+        let given_up = built.given_up.into_iter();
+        told.extend(given_up.map(|(protection, reason)| Message::Degraded(protection, reason)));
+        if let Some(outlet) = &first.ends.outlet {
             outlet::send(outlet, &built.scratch).at(Stage::Descriptors, &"the scratch")?;
         }
         scratch = Some(built.scratch);
     }
-    // Memory and environment of this process are copies of swbox's: the command may not look into it.
+    // Memory and environment of this process are swbox's, or copies: the command may not look into it.
     if !traced(inside) {
         close_memory()?;
     }
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
-    landlock::restrict(inside.domain).map_err(|problem| SetupError {
-        stage: Stage::Landlock,
-        errno: 0,
-        detail: problem.to_string(),
-    })?;
     rustix::process::chdir(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
-    rustix::process::umask(umask);
-    if let Some(outside) = &inside.outside {
+    rustix::process::umask(begun.umask);
+    if let Some(outside) = &first.ends.outside {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
-    Ok(scratch)
+    Ok(Prepared { scratch, signals, told })
 }
 
 /// Whether the command is to be traced: the tracer comes while this memory is still open to it.
 fn traced(inside: &Inside<'_>) -> bool {
-    inside.watched.as_ref().is_some_and(|watched| watched.how == Handover::Tracer)
+    inside.watched.as_ref().is_some_and(|watched| watched.how == seccomp::Handover::Tracer)
 }
 
 /// Closes this process's memory to others.
@@ -148,25 +219,35 @@ fn close_memory() -> Result<(), SetupError> {
 }
 
 /// Ends with the launcher, also when it is gone already.
-fn follow_launcher(inside: &Inside<'_>) -> io::Result<()> {
-    let signal = if inside.plan.namespaces.pid { Signal::KILL } else { LAUNCHER_GONE };
+fn follow_launcher(first: &First<'_>) -> io::Result<()> {
+    let signal = if first.namespaces.pid { Signal::KILL } else { LAUNCHER_GONE };
     rustix::process::set_parent_process_death_signal(Some(signal))?;
-    if launcher_gone(inside)? { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    if launcher_gone(first)? { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
 }
 
 /// The launcher holds the only read end of the pipe: without it the write end is in error.
-fn launcher_gone(inside: &Inside<'_>) -> io::Result<bool> {
-    let mut end = [PollFd::new(&inside.pipe, PollFlags::empty())];
+fn launcher_gone(first: &First<'_>) -> io::Result<bool> {
+    let mut end = [PollFd::new(&first.ends.pipe, PollFlags::empty())];
     poll(&mut end, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
     let [end] = end;
     Ok(end.revents().contains(PollFlags::ERR))
 }
 
-/// Starts the command; gives its process id and the time of its exec, or what to report.
-fn start(inside: &Inside<'_>) -> Result<(i32, u64), Message> {
+/// A command that has been executed.
+struct Started {
+    /// Its first process.
+    command: i32,
+    /// When.
+    at: u64,
+    /// That nobody watches it, where somebody was to.
+    unwatched: Option<Message>,
+}
+
+/// Starts the command, or gives what to report.
+fn start(first: &First<'_>, inside: &Inside<'_>) -> Result<Started, Message> {
     let (mut failure, mut unwatched) = (None, None);
     let spawned = spawn_sharing(&mut || {
-        failure = Some(match confine(inside) {
+        failure = Some(match confine(first.ends, inside) {
             Err(error) => Message::Failed(error),
             Ok(refused) => {
                 unwatched = refused;
@@ -178,23 +259,27 @@ fn start(inside: &Inside<'_>) -> Result<(i32, u64), Message> {
         });
         125
     });
-    let started = now();
-    if let Some(errno) = unwatched {
-        Message::Unwatched(errno).send(inside.pipe.as_fd());
-    }
+    let at = now();
     match (spawned, failure) {
         (Err(error), _) => {
             Err(Message::Failed(SetupError::new(Stage::Fork, &error, "the command's process")))
         }
         (Ok(_), Some(message)) => Err(message),
-        (Ok(pid), None) => Ok((pid, started)),
+        (Ok(command), None) => Ok(Started { command, at, unwatched: unwatched.map(Message::Unwatched) }),
     }
 }
 
-/// The last steps, in the command's own process: streams, limits, signals, descriptors, seccomp. Gives the errno with which
-/// a listener was refused, where the command may run without one.
-fn confine(inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
-    if let Some((out, err)) = &inside.output {
+/// The last steps, in the command's own process: Landlock, streams, limits, signals, descriptors, seccomp. Gives the errno
+/// with which a listener was refused, where the command may run without one.
+///
+/// The first process stays out of the domain: nothing that is in it may trace a process that is not.
+fn confine(ends: &Ends, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
+    landlock::restrict(&inside.domain).map_err(|problem| SetupError {
+        stage: Stage::Landlock,
+        errno: 0,
+        detail: problem.to_string(),
+    })?;
+    if let Some((out, err)) = &ends.output {
         rustix::stdio::dup2_stdout(out).at(Stage::Descriptors, &"stdout")?;
         rustix::stdio::dup2_stderr(err).at(Stage::Descriptors, &"stderr")?;
     }
@@ -203,38 +288,40 @@ fn confine(inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
         signal::set_default(signal);
     }
     inside.mask.apply().at(Stage::Limits, &"signal mask")?;
-    let Some(watched) = &inside.watched else {
+    let (Some(watched), Some(calls)) = (&inside.watched, &ends.calls) else {
         close_from(3).at(Stage::Descriptors, &"inherited descriptors")?;
-        crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
+        crate::sys::seccomp::install(&inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
         return Ok(None);
     };
     // The way out for the listener stays until the exec, which closes both.
-    close_but(3, &watched.outlet).at(Stage::Descriptors, &"inherited descriptors")?;
-    if watched.how == Handover::Tracer {
-        let untraced = gate::pass(&watched.outlet).at(Stage::Seccomp, &"the tracer")?;
+    close_but(3, calls).at(Stage::Descriptors, &"inherited descriptors")?;
+    if watched.how == seccomp::Handover::Tracer {
+        let untraced = gate::pass(calls).at(Stage::Seccomp, &"the tracer")?;
         // The first process shares this memory.
         close_memory()?;
-        let filter = if untraced.is_none() { &watched.program } else { inside.filter };
+        let filter = if untraced.is_none() { &watched.program } else { &inside.filter };
         crate::sys::seccomp::install(filter).at(Stage::Seccomp, &"seccomp filter")?;
         return Ok(untraced);
     }
     match crate::sys::seccomp::install_listening(&watched.program) {
         Ok(listener) => {
-            outlet::send(&watched.outlet, &listener).at(Stage::Seccomp, &"the listener")?;
+            outlet::send(calls, &listener).at(Stage::Seccomp, &"the listener")?;
             Ok(None)
         }
         Err(error) if watched.required => Err(error).at(Stage::Seccomp, &"seccomp listener"),
         Err(error) => {
-            crate::sys::seccomp::install(inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
+            crate::sys::seccomp::install(&inside.filter).at(Stage::Seccomp, &"seccomp filter")?;
             Ok(Some(error.raw_os_error().unwrap_or(libc::EIO)))
         }
     }
 }
 
 /// Reaps everything, forwards signals, and ends with the command's first process.
-fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedFd>) -> i32 {
-    let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
-    let alone = inside.plan.namespaces.pid;
+///
+/// With [`Memory::Shared`] the launcher goes on beside this: here are system calls only, and no memory is asked for.
+fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
+    let (command, pipe) = (begun.command, first.ends.pipe.as_fd());
+    let alone = first.namespaces.pid;
     let (mut stops, mut stopped, mut resume) = (0, false, None);
     let changes = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
@@ -248,12 +335,12 @@ fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedF
             }
             if let Some(signal) = status.stopping_signal() {
                 (stops, stopped) = ((stops + 1) % CONTINUE, true);
-                Message::Stopped(signal).send(inside.pipe.as_fd());
+                Message::Stopped(signal).send(pipe);
                 continue;
             }
             let status = status.as_raw();
-            let full = scratch.is_some_and(limits::full);
-            Message::Exited { status, started, ended: now(), full }.send(inside.pipe.as_fd());
+            let full = prepared.scratch.as_ref().is_some_and(limits::full);
+            Message::Exited { status, started: begun.at, ended: now(), full }.send(pipe);
             if !alone {
                 orphans::end_all();
             }
@@ -262,19 +349,24 @@ fn reap(inside: &Inside<'_>, command: i32, started: u64, scratch: Option<&OwnedF
         if resume.take() == Some(stops) && stopped {
             drop(signal::send(command, libc::SIGCONT));
         }
-        match signal::wait(&awaited) {
+        let mut arriving = [PollFd::new(&prepared.signals, PollFlags::IN)];
+        let _ = poll(&mut arriving, None);
+        match signal::take(prepared.signals.as_fd()) {
             // Judged after what changed meanwhile was seen: only the stop that is meant is undone.
-            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) if value & CONTINUE != 0 => {
+            Ok(Some(signal::Received { signal: FORWARD, value: Some(value), .. }))
+                if value & CONTINUE != 0 =>
+            {
                 resume = Some(value & !CONTINUE);
             }
-            Ok(signal::Received { signal: FORWARD, value: Some(value), .. }) => match value & BROADCAST {
+            Ok(Some(signal::Received { signal: FORWARD, value: Some(value), .. })) => match value & BROADCAST
+            {
                 0 => drop(signal::send(command, value)),
                 // Everything but this process, which is all that its PID namespace has.
                 _ if alone => drop(signal::send(-1, value & !BROADCAST)),
                 _ => orphans::signal_all(value & !BROADCAST),
             },
-            Ok(received) if received.signal == LAUNCHER_GONE.as_raw() => {
-                if launcher_gone(inside).unwrap_or(true) {
+            Ok(Some(received)) if received.signal == LAUNCHER_GONE.as_raw() => {
+                if launcher_gone(first).unwrap_or(true) {
                     orphans::end_all();
                     return 125;
                 }

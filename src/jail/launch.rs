@@ -3,13 +3,15 @@
 //! Danger: only for a single-threaded process (the child of a fork runs ordinary code). A failure before the command's
 //! exec is an error, or the plan's own lesser form; never a weaker run.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -18,8 +20,9 @@ use super::egress;
 use super::farewell;
 use super::gate;
 use super::git::{self, Findings, Layout};
-use super::init::{self, Inside, Watched};
+use super::init::{self, Ends, First, Inside, Watched};
 use super::limits;
+use super::mount;
 use super::namespace;
 use super::observer::{Observing, Scene, protected};
 use super::orphans;
@@ -27,16 +30,18 @@ use super::outcome::{Achieved, Exit, Level, LimitHit, Outcome};
 use super::outlet;
 use super::output::{Capture, Stream};
 use super::outputs;
-use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
+use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
-use super::seccomp::{self, Arch, Handover};
+use super::seccomp::{self, Arch};
 use super::sockets;
 use super::spread::spread;
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
+use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 use crate::proxy::Spawned;
-use crate::sys::process::{Command, Forked, fork_into, single_threaded};
+use crate::sys::memory::can_be_shared;
+use crate::sys::process::{Beside, Command, Handover, Memory, close_copies, single_threaded, spawn_into};
 use crate::sys::signal::{Set, set_default};
 
 /// Where programs are looked for when the command's environment has no PATH.
@@ -46,8 +51,63 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 enum Failure {
     /// The host refuses what this plan is made of; a lesser plan may do.
     Refused(SetupError),
+    /// The plan is not what the launch has begun with.
+    Otherwise,
     /// An error.
     Fatal(Diagnostic),
+}
+
+/// What is known of a launch before there is a plan: with that the jail is begun while the launcher still plans. Half of
+/// it is the same for every command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    workspace: PathBuf,
+    namespaces: Namespaces,
+    root: mount::Beginning,
+    /// Output is captured.
+    captured: bool,
+    /// Something on the scratch may be looked at afterwards.
+    kept: bool,
+    /// There is a proxy.
+    proxy: bool,
+    memory: Memory,
+}
+
+impl Beginning {
+    /// Of a command with these rights in this workspace, at the full level. A plan that turns out otherwise costs the
+    /// time, nothing else.
+    pub fn usual(workspace: &Path, rights: &Rights, scratch: Option<u64>, captured: bool) -> Self {
+        let net = matches!(rights.network, NetworkRight::Loopback | NetworkRight::Hosts(_));
+        let proxy = matches!(rights.network, NetworkRight::Hosts(_));
+        Self {
+            workspace: workspace.to_owned(),
+            namespaces: Namespaces { user: true, pid: true, net },
+            root: mount::Beginning::usual(scratch, rustix::process::geteuid().as_raw()),
+            captured,
+            kept: rights.git_write || rights.workspace == WorkspaceRight::ThrowAway,
+            proxy,
+            memory: if proxy { Memory::Copied } else { Memory::Shared },
+        }
+    }
+
+    /// Of this plan.
+    fn of(plan: &JailPlan, capture: Capture, observed: bool) -> Self {
+        let kept = |step: &Step| {
+            matches!(step, Step::Git { writable: true } | Step::Workspace { view: View::ThrowAway })
+        };
+        // Where the launcher has something to do before the command runs, the first process has a memory of its own;
+        // without a PID namespace it also has later.
+        let alone = plan.namespaces.pid && plan.egress.is_none() && !observed;
+        Self {
+            workspace: plan.workspace.clone(),
+            namespaces: plan.namespaces,
+            root: mount::Beginning::of(plan, rustix::process::geteuid().as_raw()),
+            captured: matches!(capture, Capture::Keep(_)),
+            kept: plan.farewell || plan.steps.iter().any(kept),
+            proxy: plan.egress.is_some(),
+            memory: if alone { Memory::Shared } else { Memory::Copied },
+        }
+    }
 }
 
 /// Runs the command of `plan` and waits until nothing of it is left.
@@ -78,6 +138,51 @@ pub fn launch_best(
     }
 }
 
+/// Which plan is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The one that is tried first, without the lesser ones.
+    Best,
+    /// The same with the lesser ones, where they are needed.
+    Whole,
+}
+
+/// As [`launch_best`], with a plan that is made while the jail is begun; gives it too.
+pub fn launch_begun(
+    beginning: &Beginning,
+    mut plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
+    capture: impl Fn(&JailPlan) -> Capture,
+) -> Result<(JailPlan, Outcome), Diagnostic> {
+    let made = OnceCell::new();
+    let first = begin(
+        beginning,
+        || {
+            let best = plan(Which::Best).map_err(Failure::Fatal)?;
+            let best: &JailPlan = made.get_or_init(|| best);
+            let capture = capture(best);
+            let same = Beginning::of(best, capture, false) == *beginning;
+            if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
+        },
+        None,
+    );
+    let best = match (made.into_inner(), first) {
+        (Some(best), Err(Failure::Refused(error))) => {
+            let outcome = descend(&plan(Which::Whole)?, Err(Failure::Refused(error)), capture(&best), None)?;
+            return Ok((best, outcome));
+        }
+        (Some(best), Err(Failure::Otherwise)) => best,
+        (Some(best), first) => {
+            let outcome = descend(&best, first, capture(&best), None)?;
+            return Ok((best, outcome));
+        }
+        (None, Err(Failure::Fatal(problem))) => return Err(problem),
+        // Not even begun: nothing was planned yet.
+        (None, _) => plan(Which::Best)?,
+    };
+    let outcome = launch_best(&best, || plan(Which::Whole), capture(&best), None)?;
+    Ok((best, outcome))
+}
+
 /// The observer, lent for one try.
 fn again<'a>(observing: &'a mut Observing<'_>) -> Observing<'a> {
     match observing {
@@ -102,8 +207,10 @@ fn descend(
                 return Ok(outcome);
             }
             Err(Failure::Fatal(diagnostic)) => return Err(diagnostic),
+            // Only of a plan that was not there yet.
+            Err(Failure::Otherwise) => tried = attempt(current, capture, again(&mut observing)),
             Err(Failure::Refused(error)) => {
-                let problem = explain(current, &error);
+                let problem = explain(current.namespaces, &error);
                 let Some(lesser) = &current.fallback else {
                     let why = current.no_fallback.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
                     return Err(Diagnostic { message: format!("{}{why}", problem.message), ..problem });
@@ -117,7 +224,17 @@ fn descend(
 }
 
 /// One try of one plan.
-fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> Result<Outcome, Failure> {
+fn attempt(plan: &JailPlan, capture: Capture, observing: Observing<'_>) -> Result<Outcome, Failure> {
+    let beginning = Beginning::of(plan, capture, observing.is_some());
+    begin(&beginning, || Ok((plan, capture)), observing)
+}
+
+/// One try of a plan that is made when the jail has been begun.
+fn begin<'p>(
+    beginning: &Beginning,
+    plan: impl FnOnce() -> Result<(&'p JailPlan, Capture), Failure>,
+    mut observing: Observing<'_>,
+) -> Result<Outcome, Failure> {
     if !single_threaded() {
         return Err(Failure::Fatal(Diagnostic::new(
             "not_single_threaded",
@@ -125,10 +242,51 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
         )));
     }
     let begun = now();
+    let (namespaces, memory) = (beginning.namespaces, beginning.memory);
     let fatal = |stage: Stage, detail: &str| {
         let detail = detail.to_owned();
-        move |error: io::Error| Failure::Fatal(explain(plan, &SetupError::new(stage, &error, detail)))
+        move |error: io::Error| Failure::Fatal(explain(namespaces, &SetupError::new(stage, &error, detail)))
     };
+    let pair = |wanted: bool| match wanted {
+        true => UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs))),
+        false => Ok((None, None)),
+    };
+    let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
+    let (watch_inlet, calls) = pair(observing.is_some()).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+    let (inside, outside) = pair(beginning.proxy).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+    let (inlet, outlet) = pair(beginning.kept).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+    let (captured, output) =
+        capture_pipes(beginning.captured).map_err(fatal(Stage::Descriptors, "output pipes"))?;
+    let workspace = open_workspace(&beginning.workspace)
+        .map_err(fatal(Stage::Workspace, &beginning.workspace.display().to_string()))?;
+    // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
+    set_default(libc::SIGCHLD);
+    let masked = Masked::all().map_err(fatal(Stage::Limits, "signal mask"))?;
+    let dumpable = rustix::process::dumpable_behavior()
+        .map_err(|error| fatal(Stage::Parent, "dumpable")(error.into()))?;
+    // Both processes close the ends that are the other's; the values are there for both.
+    let ends = ManuallyDrop::new(Ends { pipe, output, outside, outlet, calls });
+    let sockets = [&inside, &inlet, &watch_inlet].into_iter().flatten().map(AsRawFd::as_raw_fd);
+    let pipes = captured.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
+    let launchers: Vec<RawFd> = sockets.chain(pipes).chain([reader.as_raw_fd()]).collect();
+    // Declared before the first process is made, so that it goes when that has ended.
+    let place = OnceCell::new();
+    let rest = Handover::new();
+    let first = First {
+        namespaces,
+        ids: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+        beginning: &beginning.root,
+        ends: &ends,
+        launchers: &launchers,
+        memory,
+        rest: &rest,
+    };
+    let (mut early, mut late) = (|| -> i32 { init::run(&first) }, || -> i32 { init::run(&first) });
+    // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
+    let beside = memory == Memory::Shared && can_be_shared();
+    let spawned = beside.then(|| spawn(&workspace, &first, &mut early));
+
+    let (plan, capture) = plan()?;
     let bare = plan.level == Level::LandlockOnly;
     let scratch =
         bare.then(|| Scratch::new(plan)).transpose().map_err(fatal(Stage::Directory, "private HOME"))?;
@@ -136,95 +294,65 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
         Some(scratch) => command(plan, &scratch.environment(&plan.env)),
         None => command(plan, &plan.env),
     }?;
-    let filter = seccomp::compile(plan.filter, Arch::NATIVE);
-    let (watch_inlet, watched) = match &observing {
-        Some(observer) => UnixStream::pair().and_then(|(inlet, outlet)| {
-            let watching = observer.watching(plan);
-            let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
-            if watching.how == Handover::Tracer {
-                gate::prepare(&inlet)?;
-            }
-            let watched = Watched { program, required: observer.required(), how: watching.how, outlet };
-            Ok((Some(inlet), Some(watched)))
-        }),
-        None => Ok((None, None)),
+    let watched = observing.as_ref().map(|observer| {
+        let watching = observer.watching(plan);
+        let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
+        Watched { program, required: observer.required(), how: watching.how }
+    });
+    if let (Some(inlet), Some(seccomp::Handover::Tracer)) =
+        (&watch_inlet, watched.as_ref().map(|watched| watched.how))
+    {
+        gate::prepare(inlet).map_err(fatal(Stage::Descriptors, "socket pair"))?;
     }
-    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
-    let (inside, outside) = match plan.egress {
-        Some(_) => UnixStream::pair().map(|(inside, outside)| (Some(inside), Some(outside))),
-        None => Ok((None, None)),
-    }
-    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    let (streams, output) = capture_pipes(capture).map_err(fatal(Stage::Descriptors, "output pipes"))?;
-    let before = enter_workspace(&plan.workspace)
-        .map_err(fatal(Stage::Workspace, &plan.workspace.display().to_string()))?;
+    let before = enter(&workspace).map_err(fatal(Stage::Workspace, "the workspace"))?;
     let mut layout = git::survey(plan);
     layout.sockets = sockets::live(plan, layout.noted_sockets());
-    let (inlet, outlet) = match layout.originals.is_empty() && plan.outputs.is_none() && !plan.farewell {
-        true => Ok((None, None)),
-        false => UnixStream::pair().map(|(inlet, outlet)| (Some(inlet), Some(outlet))),
-    }
-    .map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    // The working directory is the workspace now, whatever its name leads to later.
-    let target = plan
-        .outputs
-        .as_ref()
-        .map(|_| rustix::fs::openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()));
-    let target = target.transpose().map_err(|error| fatal(Stage::Workspace, "outputs")(error.into()))?;
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if let Some(observer) = &mut observing {
         observer.prepare(Scene { plan, domain: &domain, protected: &protected(&layout) });
     }
+    leave(before);
     if !plan.namespaces.pid {
         orphans::adopt().map_err(fatal(Stage::Parent, "child subreaper"))?;
     }
-    // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
-    set_default(libc::SIGCHLD);
-    let mask = Set::all().apply().map_err(fatal(Stage::Limits, "signal mask"))?;
-    let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let forked = fork_into(namespace::clone_flags(plan.namespaces));
-    if matches!(forked, Ok(Forked::Child)) {
-        drop(reader);
-        drop((streams, inside, inlet, watch_inlet));
-        init::run(&Inside {
-            plan,
-            layout: &layout,
-            domain: &domain,
-            command: &command,
-            filter: &filter,
-            watched,
-            pipe,
-            mask,
-            ids,
-            output,
-            outside,
-            outlet,
-        });
-    }
-    drop((pipe, output, outside, outlet, watched));
-    leave_workspace(before);
+    let streams = captured.map(|(out, err)| {
+        let keep = capture.kept();
+        (Stream::new(out, keep), Stream::new(err, keep))
+    });
+    let given = place.get_or_init(|| Inside {
+        plan,
+        layout,
+        domain,
+        command,
+        filter: seccomp::compile(plan.filter, Arch::NATIVE),
+        watched,
+        mask: masked.former(),
+    });
+    rest.give(given);
+    let spawned = spawned.unwrap_or_else(|| spawn(&workspace, &first, &mut late));
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
         _ => Ok(None),
     };
     // Without a proxy this is what keeps the command from running.
     drop(inside);
-    let result = match forked {
-        Ok(Forked::Parent(child)) => Watch::new(child, reader, streams, plan.limits.timeout)
+    let result = match spawned {
+        Ok(child) => Watch::new(child, memory, reader, streams, plan.limits.timeout)
             .map(|watch| watch.attended(again(&mut observing), plan, watch_inlet))
             .and_then(Watch::run)
             .map_err(fatal(Stage::Parent, "watching over the command")),
-        Ok(Forked::Child) => init_returned(),
         Err(error) => Err(Failure::Refused(SetupError::new(Stage::Fork, &error, "namespaces"))),
     };
     if !plan.namespaces.pid && plan.egress.is_none() {
         // The first process has ended them, unless the command has killed it.
         orphans::end_all();
     }
-    // The mask was read a moment ago, so setting it again cannot fail.
-    let _ = mask.apply();
+    drop(masked);
+    if memory == Memory::Shared {
+        // That nobody may look into this memory was for as long as the first process was in it.
+        let _ = rustix::process::set_dumpable_behavior(dumpable);
+    }
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let ended = result?;
     if let Some(observer) = &mut observing {
@@ -233,7 +361,8 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
     let unwatched = ended.unwatched.map(|errno| {
         format!("unobserved: the command was not watched: {}", io::Error::from_raw_os_error(errno))
     });
-    let findings = git::check(plan, &layout);
+    let (layout, domain) = (&given.layout, &given.domain);
+    let findings = git::check(plan, layout);
     let left = inlet.as_ref().map(outlet::take).transpose();
     let left = left.map_err(fatal(Stage::Descriptors, "what the command left"))?.flatten();
     let config = match &left {
@@ -245,10 +374,10 @@ fn attempt(plan: &JailPlan, capture: Capture, mut observing: Observing<'_>) -> R
     outcome.config = config;
     outcome.farewell = left.as_ref().filter(|_| plan.farewell).and_then(farewell::read);
     let sound = outcome.is_sound() && outcome.exit == Exit::Code(0);
-    if let (Some(outputs), Some(left), Some(target), true) = (&plan.outputs, &left, &target, sound) {
-        outcome.outputs = Some(outputs::keep(outputs, left, target, plan.limits.scratch));
+    if let (Some(outputs), Some(left), true) = (&plan.outputs, &left, sound) {
+        outcome.outputs = Some(outputs::keep(outputs, left, &workspace, plan.limits.scratch));
     }
-    outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, &domain)));
+    outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, domain)));
     outcome.degraded.extend(powerless);
     outcome.degraded.extend(unwatched);
     outcome.degraded.extend(layout.unkept());
@@ -303,11 +432,6 @@ fn narrowness(plan: &JailPlan, domain: &LandlockPlan) -> Option<String> {
     })
 }
 
-/// `init::run` does not return; the child never gets here.
-fn init_returned() -> ! {
-    crate::sys::process::exit_now(125)
-}
-
 /// From what was seen of the child to the outcome or the failure.
 fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Result<Outcome, Failure> {
     let mut outcome = Outcome {
@@ -337,7 +461,7 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
     }
     match ended.last {
         Some(Message::Failed(error)) if refused(plan, &error) => return Err(Failure::Refused(error)),
-        Some(Message::Failed(error)) => return Err(Failure::Fatal(explain(plan, &error))),
+        Some(Message::Failed(error)) => return Err(Failure::Fatal(explain(plan.namespaces, &error))),
         Some(Message::NotExecuted { errno }) => {
             let code = if errno == libc::ENOENT { 127 } else { 126 };
             outcome.exit = Exit::NotStarted { code, errno };
@@ -348,13 +472,12 @@ fn outcome(plan: &JailPlan, ended: Ended, findings: Findings, begun: u64) -> Res
             outcome.duration = Duration::from_nanos(end.saturating_sub(started));
             outcome.setup = Duration::from_nanos(started.saturating_sub(begun));
         }
-        Some(Message::Stopped(_) | Message::Degraded(..) | Message::Unwatched(_)) | None
-            if ended.timed_out =>
-        {
+        None if ended.timed_out => {
             outcome.exit = Exit::Timeout;
             outcome.limit = Some(LimitHit::Timeout);
         }
-        Some(Message::Stopped(_) | Message::Degraded(..) | Message::Unwatched(_)) | None => {
+        Some(Message::Started | Message::Stopped(_) | Message::Degraded(..) | Message::Unwatched(_))
+        | None => {
             return Err(Failure::Fatal(Diagnostic::new(
                 "init_died",
                 format!("the jail's first process ended without a report (wait status {:#x})", ended.status),
@@ -408,7 +531,7 @@ fn refused(plan: &JailPlan, error: &SetupError) -> bool {
 }
 
 /// A failed step as something to tell a person.
-fn explain(plan: &JailPlan, error: &SetupError) -> Diagnostic {
+fn explain(namespaces: Namespaces, error: &SetupError) -> Diagnostic {
     let why = if error.errno == 0 {
         String::new()
     } else {
@@ -417,7 +540,7 @@ fn explain(plan: &JailPlan, error: &SetupError) -> Diagnostic {
     let diagnostic =
         Diagnostic::new(error.stage.code(), format!("cannot set up the jail ({}){why}", error.detail));
     match error.stage {
-        Stage::Fork | Stage::Maps | Stage::Root if plan.namespaces.user => diagnostic.help(
+        Stage::Fork | Stage::Maps | Stage::Root if namespaces.user => diagnostic.help(
             "this host refuses user namespaces to this user; `swbox doctor` says what remains possible",
         ),
         Stage::Cwd => {
@@ -432,27 +555,67 @@ fn explain(plan: &JailPlan, error: &SetupError) -> Diagnostic {
 type Both<T> = Option<(T, T)>;
 
 /// The pipes of captured output: what is read here, and what the command writes to.
-fn capture_pipes(capture: Capture) -> io::Result<(Both<Stream>, Both<OwnedFd>)> {
-    let Capture::Keep(limit) = capture else { return Ok((None, None)) };
+fn capture_pipes(wanted: bool) -> io::Result<(Both<OwnedFd>, Both<OwnedFd>)> {
+    if !wanted {
+        return Ok((None, None));
+    }
     let (out_reader, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let (err_reader, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    Ok((Some((Stream::new(out_reader, limit), Stream::new(err_reader, limit))), Some((out, err))))
+    Ok((Some((out_reader, err_reader)), Some((out, err))))
 }
 
-/// Makes the workspace the working directory, by a descriptor, so that the child holds it in its own mount namespace.
-/// Gives the former one back.
-fn enter_workspace(workspace: &Path) -> io::Result<Option<OwnedFd>> {
+/// Makes the first process, in the workspace, so that it holds it in its own mount namespace.
+fn spawn<'a>(
+    workspace: &OwnedFd,
+    first: &First<'_>,
+    run: &'a mut dyn FnMut() -> i32,
+) -> io::Result<Beside<'a>> {
+    let before = enter(workspace)?;
+    let spawned = spawn_into(namespace::clone_flags(first.namespaces), first.memory, run);
+    close_copies(first.ends.each());
+    leave(before);
+    spawned
+}
+
+/// Holds the workspace, whatever its name leads to later.
+fn open_workspace(workspace: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(rustix::fs::openat(CWD, workspace, flags, Mode::empty())?)
+}
+
+/// Makes the workspace the working directory. Gives the former one back.
+fn enter(workspace: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let before = rustix::fs::openat(CWD, ".", flags, Mode::empty()).ok();
-    let directory = rustix::fs::openat(CWD, workspace, flags | OFlags::NOFOLLOW, Mode::empty())?;
-    rustix::process::fchdir(directory)?;
+    rustix::process::fchdir(workspace)?;
     Ok(before)
 }
 
-fn leave_workspace(before: Option<OwnedFd>) {
+fn leave(before: Option<OwnedFd>) {
     if let Some(before) = before {
         // A working directory that was left cannot become unreachable by its descriptor.
         let _ = rustix::process::fchdir(before.as_fd());
+    }
+}
+
+/// All signals blocked, until this is dropped.
+struct Masked(Set);
+
+impl Masked {
+    fn all() -> io::Result<Self> {
+        Set::all().apply().map(Self)
+    }
+
+    /// The mask before.
+    fn former(&self) -> Set {
+        self.0
+    }
+}
+
+impl Drop for Masked {
+    fn drop(&mut self) {
+        // It was in force before, so setting it again cannot fail.
+        let _ = self.0.apply();
     }
 }
 

@@ -38,7 +38,7 @@ mod watch;
 pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, set_input};
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
-pub use launch::{launch, launch_best, launch_observed};
+pub use launch::{Beginning, Which, launch, launch_begun, launch_best, launch_observed};
 pub use observer::{Begun, Observer, Scene};
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};
 pub use output::Capture;

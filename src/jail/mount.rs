@@ -24,6 +24,7 @@ use super::outputs::KEPT;
 use super::overlay;
 use super::places::Places;
 use super::plan::{JailPlan, Step, View};
+use super::planner;
 use super::points::{Kind, Points, attach_over, create, write_all};
 use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
@@ -63,21 +64,68 @@ pub(super) struct Built {
     pub(super) scratch: OwnedFd,
 }
 
-/// Builds the plan's root and makes it `/` of this process. The working directory must be the workspace.
-pub(super) fn build(plan: &JailPlan, layout: &Layout) -> Result<Built, SetupError> {
-    let mut root = Root::new(plan).at(Stage::Root, &"a tmpfs for the root")?;
-    for step in &plan.steps {
-        root.perform(plan, layout, step)?;
+/// What of a root can be built before there is a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beginning {
+    /// The size of the scratch tmpfs.
+    pub(super) scratch: Option<u64>,
+    /// Where the scratch can be attached while the root is built: no step binds what is there.
+    pub(super) attach_at: Vec<&'static str>,
+    /// The steps that are performed at once.
+    pub(super) steps: Vec<Step>,
+}
+
+impl Beginning {
+    /// Of a plan that is not there yet.
+    pub(super) fn usual(scratch: Option<u64>, uid: u32) -> Self {
+        Self { scratch, attach_at: ATTACH_AT.to_vec(), steps: planner::standard(uid) }
     }
+
+    /// Of this plan.
+    pub(super) fn of(plan: &JailPlan, uid: u32) -> Self {
+        let read = |place: &Path| {
+            let binds =
+                |step: &Step| matches!(step, Step::Bind { path, .. } if path == place || below(path, place));
+            plan.steps.iter().any(binds)
+        };
+        let steps = planner::begins_with_standard(plan, uid).then(|| planner::standard(uid));
+        Self {
+            scratch: plan.limits.scratch,
+            attach_at: ATTACH_AT.into_iter().filter(|place| !read(Path::new(place))).collect(),
+            steps: steps.unwrap_or_default(),
+        }
+    }
+}
+
+/// Begins a root.
+///
+/// Nothing here uses the C library: the launcher may be at work in the same memory.
+pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
+    let mut root = Root::new(beginning).at(Stage::Root, &"a tmpfs for the root")?;
+    beginning.steps.iter().try_for_each(|step| root.perform(step))?;
+    Ok(root)
+}
+
+/// Builds the rest of the plan's root and makes it `/` of this process. The working directory must be the workspace.
+pub(super) fn build(
+    mut root: Root,
+    beginning: &Beginning,
+    plan: &JailPlan,
+    layout: &Layout,
+) -> Result<Built, SetupError> {
+    for step in plan.steps.iter().filter(|step| !beginning.steps.contains(step)) {
+        root.perform_of(plan, layout, step)?;
+    }
+    root.close_proc(plan).at(Stage::Proc, &"/proc")?;
     root.enter().at(Stage::Pivot, &"the new root")?;
     Ok(Built { given_up: root.given_up, scratch: root.scratch })
 }
 
 impl Root {
-    fn new(plan: &JailPlan) -> io::Result<Self> {
+    fn new(beginning: &Beginning) -> io::Result<Self> {
         let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(context.as_fd(), "mode", "0755")?;
-        if let Some(size) = plan.limits.scratch {
+        if let Some(size) = beginning.scratch {
             fsconfig_set_string(context.as_fd(), "size", size.to_string())?;
         }
         fsconfig_create(context.as_fd())?;
@@ -85,13 +133,7 @@ impl Root {
         let scratch = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
         // It needs a place in the old root until that is left. One that no step reads goes with the old root at once;
         // over `/` itself it has to be let go of separately.
-        let read = |place: &Path| {
-            plan.steps
-                .iter()
-                .any(|step| matches!(step, Step::Bind { path, .. } if path == place || below(path, place)))
-        };
-        let aside =
-            ATTACH_AT.iter().any(|place| !read(Path::new(place)) && attach(&scratch, CWD, place).is_ok());
+        let aside = beginning.attach_at.iter().any(|place| attach(&scratch, CWD, place).is_ok());
         if !aside {
             attach(&scratch, CWD, "/")?;
         }
@@ -130,21 +172,15 @@ impl Root {
         }
     }
 
-    fn perform(&mut self, plan: &JailPlan, layout: &Layout, step: &Step) -> Result<(), SetupError> {
+    /// Performs a step of the plan.
+    fn perform_of(&mut self, plan: &JailPlan, layout: &Layout, step: &Step) -> Result<(), SetupError> {
         match step {
-            Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
-            Step::Symlink { path, target } => self.points.link(path, target).at(Stage::Directory, path),
             Step::Bind { path, writable, exec, optional } => {
                 match self.bind(plan, path, attributes(*writable, *exec)) {
                     Err(error) if *optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
                     result => result.at(Stage::Bind, path),
                 }
             }
-            Step::Device { path } => self.device(path).at(Stage::Device, path),
-            Step::Proc => self.proc(plan).at(Stage::Proc, &"/proc"),
-            Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
-            Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
-            Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
             Step::Git { .. } => {
                 if !layout.originals.is_empty() {
@@ -161,9 +197,26 @@ impl Root {
             }
             // The survey has put it among what the git step holds.
             Step::Protect { .. } => Ok(()),
+            step => self.perform(step),
+        }
+    }
+
+    /// Performs a step that depends on nothing but itself.
+    fn perform(&mut self, step: &Step) -> Result<(), SetupError> {
+        match step {
+            Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
+            Step::Symlink { path, target } => self.points.link(path, target).at(Stage::Directory, path),
+            Step::Device { path } => self.device(path).at(Stage::Device, path),
+            Step::Proc => self.proc().at(Stage::Proc, &"/proc"),
+            Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
+            Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
+            Step::Own { path } => self.own(path).at(Stage::Bind, path),
             Step::Secret { path } => self.secret(path).at(Stage::Secret, path),
             Step::File { path, bytes } => self.file(path, bytes).at(Stage::File, path),
             Step::Script { path, bytes, mode } => self.sealed(path, bytes, *mode).at(Stage::File, path),
+            Step::Bind { .. } | Step::Workspace { .. } | Step::Git { .. } | Step::Protect { .. } => {
+                Err(Errno::INVAL).at(Stage::Root, &"a step out of turn")
+            }
         }
     }
 
@@ -223,20 +276,34 @@ impl Root {
         self.points.attach(&tree, path, Kind::File)
     }
 
-    fn proc(&mut self, plan: &JailPlan) -> io::Result<()> {
+    fn proc(&mut self) -> io::Result<()> {
         let context = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(context.as_fd())?;
         let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
-        if let Some(processes) = plan.limits.processes {
-            limits::bound_process_ids(&tree, processes)?;
-        }
-        set_attributes(tree.as_fd(), Attributes::READ_ONLY, false)?;
         self.points.attach(&tree, Path::new("/proc"), Kind::Directory)?;
+        self.name_first_process(&tree)?;
         self.proc = Some(tree);
         Ok(())
+    }
+
+    /// Makes the fresh `/proc` read-only when what is written there was.
+    fn close_proc(&self, plan: &JailPlan) -> io::Result<()> {
+        let Some(proc) = &self.proc else { return Ok(()) };
+        if let Some(processes) = plan.limits.processes {
+            limits::bound_process_ids(proc, processes)?;
+        }
+        set_attributes(proc.as_fd(), Attributes::READ_ONLY, false)
+    }
+
+    /// The first process works in swbox's memory, arguments included, and is no copy whose arguments could be changed: a
+    /// `pgrep -f PATTERN` of the command would match the very line that swbox was called with.
+    fn name_first_process(&mut self, proc: &OwnedFd) -> io::Result<()> {
+        let shown = self.made("swbox-init\0".as_bytes(), 0o444)?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        Ok(move_mount(&shown, "", proc, "1/cmdline", flags)?)
     }
 
     fn host_proc(&mut self) -> io::Result<()> {
@@ -415,14 +482,18 @@ impl Root {
 
     /// A read-only file over whatever is at the path.
     fn sealed(&mut self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        let tree = self.made(bytes, mode)?;
+        self.points.attach(&tree, path, Kind::File)
+    }
+
+    /// A detached read-only file with these bytes.
+    fn made(&mut self, bytes: &[u8], mode: u32) -> io::Result<OwnedFd> {
         let name = self.fresh_name();
         let file = create(&self.scratch, OsStr::new(&name), mode)?;
         write_all(&file, bytes)?;
-        // The process's mask took bits away.
-        rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(mode))?;
         let tree = clone_tree(&self.scratch, &name, false)?;
         set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY), false)?;
-        self.points.attach(&tree, path, Kind::File)
+        Ok(tree)
     }
 
     fn fresh_name(&mut self) -> String {

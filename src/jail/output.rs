@@ -16,6 +16,16 @@ pub enum Capture {
     Keep(usize),
 }
 
+impl Capture {
+    /// How much is kept of each stream.
+    pub(super) fn kept(self) -> usize {
+        match self {
+            Self::Inherit => 0,
+            Self::Keep(limit) => limit,
+        }
+    }
+}
+
 /// One captured stream.
 #[derive(Debug)]
 pub(super) struct Stream {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::outcome::{Achieved, Level};
 use super::seccomp::FilterSpec;
@@ -197,6 +197,24 @@ pub enum Step {
         /// Its permissions.
         mode: u32,
     },
+}
+
+impl Step {
+    /// Where it puts something in the root; what the host has decides for the rest.
+    pub(super) fn place(&self) -> Option<&Path> {
+        match self {
+            Self::Dir { path, .. }
+            | Self::Symlink { path, .. }
+            | Self::Bind { path, .. }
+            | Self::Device { path }
+            | Self::Own { path }
+            | Self::File { path, .. }
+            | Self::Script { path, .. } => Some(path),
+            Self::Proc | Self::HostProc => Some(Path::new("/proc")),
+            Self::Pts => Some(Path::new("/dev/pts")),
+            Self::Workspace { .. } | Self::Git { .. } | Self::Protect { .. } | Self::Secret { .. } => None,
+        }
+    }
 }
 
 /// The namespaces of the command.

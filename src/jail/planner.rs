@@ -37,9 +37,9 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 /// Files of `/proc` that tell of the host, not of the command: the names of the user's keys.
 const PROC_HIDDEN: [&str; 2] = ["/proc/key-users", "/proc/keys"];
 
-/// Files of `/proc` that only their owner, uid 0, may read: root inside is that owner whatever the map says.
-const PROC_HIDDEN_FROM_ROOT: [&str; 8] = [
-    "/proc/kmsg",
+/// Files of `/proc` that only their owner, uid 0, may read: root inside is that owner whatever the map says. Of the
+/// others that are not for everybody the kernel asks a capability (`kmsg`, `kcore`).
+const PROC_HIDDEN_FROM_ROOT: [&str; 7] = [
     "/proc/kpagecgroup",
     "/proc/kpagecount",
     "/proc/kpageflags",
@@ -229,24 +229,54 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
         let Bind { path, writable, exec, optional } = bind.clone();
         tree.put(&bind.path, Step::Bind { path, writable, exec, optional });
     }
-    for device in DEVICES.map(Path::new) {
-        tree.put(device, Step::Device { path: device.to_owned() });
-    }
-    for (path, target) in DEVICE_LINKS {
-        tree.put(Path::new(path), Step::Symlink { path: path.into(), target: target.into() });
+    for step in devices() {
+        if let Some(path) = step.place() {
+            tree.put(&path.to_owned(), step);
+        }
     }
     let proc = if shape == Shape::Full { Step::Proc } else { Step::HostProc };
     tree.put(Path::new("/proc"), proc);
-    tree.put(Path::new("/dev/pts"), Step::Pts);
     if egress {
         tree.put(Path::new(CONNECT_PROGRAM), Step::Own { path: CONNECT_PROGRAM.into() });
     }
     tree.put(&spec.workspace, Step::Workspace { view });
     let mut steps = tree.steps();
-    let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(|_| host.uid == 0));
-    steps.extend(hidden.map(|path| Step::Secret { path: path.into() }));
+    steps.extend(hidden_of_proc(host.uid));
     finish(spec, view, &mut steps);
     steps
+}
+
+/// What every root has in `/dev`, but for its private directory.
+fn devices() -> impl Iterator<Item = Step> {
+    let nodes = DEVICES.into_iter().map(|path| Step::Device { path: path.into() });
+    let links = DEVICE_LINKS.into_iter();
+    let links = links.map(|(path, target)| Step::Symlink { path: path.into(), target: target.into() });
+    nodes.chain(links).chain([Step::Pts])
+}
+
+fn hidden_of_proc(uid: u32) -> impl Iterator<Item = Step> {
+    let hidden = PROC_HIDDEN.iter().chain(PROC_HIDDEN_FROM_ROOT.iter().filter(move |_| uid == 0));
+    hidden.map(|path| Step::Secret { path: path.into() })
+}
+
+/// What the full level has whatever the command is, in an order in which it can be built first.
+pub(super) fn standard(uid: u32) -> Vec<Step> {
+    devices().chain([Step::Proc]).chain(hidden_of_proc(uid)).collect()
+}
+
+/// Whether all of [`standard`] is in the plan and can be built before the rest: nothing else lies there or around it.
+pub(super) fn begins_with_standard(plan: &JailPlan, uid: u32) -> bool {
+    let standard = standard(uid);
+    let apart = |step: &Step| {
+        // As bytes: component by component this would cost more than it saves.
+        let in_the_way = |path: &Path| match path.as_os_str().as_bytes() {
+            b"/" | b"/dev" => true,
+            path if path.starts_with(b"/proc") => true,
+            path => path.starts_with(b"/dev/") && matches!(step, Step::Bind { .. }),
+        };
+        !step.place().is_some_and(in_the_way) || standard.contains(step)
+    };
+    standard.iter().all(|step| plan.steps.contains(step)) && plan.steps.iter().all(apart)
 }
 
 /// Steps by path. Paths are compared as bytes: a parent is a prefix of what lies below it and so comes first.
@@ -338,11 +368,11 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         grant(&bind.path, access);
     }
     let device = Access::READ_FILE.with(Access::WRITE_FILE).with(Access::IOCTL_DEV);
-    for path in DEVICES {
-        grant(Path::new(path), device);
-    }
     if mounts {
-        grant(Path::new("/dev/pts"), device.with(Access::READ_DIR));
+        // The devices are all that is there, beside private directories: a mount of a host tree has none.
+        grant(Path::new("/dev"), device.with(Access::READ_DIR));
+    } else {
+        DEVICES.map(Path::new).into_iter().for_each(|path| grant(path, device));
     }
     grant(Path::new("/proc"), Access::READ);
     grant(

@@ -195,6 +195,8 @@ pub(super) enum Message {
         /// The errno of execve.
         errno: i32,
     },
+    /// The command has been executed.
+    Started,
     /// The command's first process was stopped by this signal.
     Stopped(i32),
     /// A protection could not be had in full, and why.
@@ -217,40 +219,56 @@ pub(super) enum Message {
 /// Messages are at most this long, below the size up to which a pipe write is one packet.
 const LIMIT: usize = 1024;
 
+/// A message as it is sent. No memory is asked for: the sender may work in the receiver's.
+struct Packet {
+    bytes: [u8; LIMIT],
+    length: usize,
+}
+
+impl Packet {
+    /// Appends what there is room for.
+    fn add(&mut self, bytes: &[u8]) {
+        let room = self.bytes.get_mut(self.length..).unwrap_or_default();
+        let count = bytes.len().min(room.len());
+        room.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        self.length += count;
+    }
+}
+
 impl Message {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(64);
+    fn encode(&self) -> Packet {
+        let mut packet = Packet { bytes: [0; LIMIT], length: 0 };
         match self {
             Self::Failed(error) => {
-                bytes.extend([0, error.stage as u8]);
-                bytes.extend(error.errno.to_le_bytes());
-                bytes.extend(error.detail.bytes());
+                packet.add(&[0, error.stage as u8]);
+                packet.add(&error.errno.to_le_bytes());
+                packet.add(error.detail.as_bytes());
             }
             Self::NotExecuted { errno } => {
-                bytes.push(1);
-                bytes.extend(errno.to_le_bytes());
+                packet.add(&[1]);
+                packet.add(&errno.to_le_bytes());
             }
             Self::Stopped(signal) => {
-                bytes.push(2);
-                bytes.extend(signal.to_le_bytes());
+                packet.add(&[2]);
+                packet.add(&signal.to_le_bytes());
             }
             Self::Degraded(protection, text) => {
-                bytes.extend([3, *protection as u8]);
-                bytes.extend(text.bytes());
-            }
-            Self::Unwatched(errno) => {
-                bytes.push(5);
-                bytes.extend(errno.to_le_bytes());
+                packet.add(&[3, *protection as u8]);
+                packet.add(text.as_bytes());
             }
             Self::Exited { status, started, ended, full } => {
-                bytes.extend([4, u8::from(*full)]);
-                bytes.extend(status.to_le_bytes());
-                bytes.extend(started.to_le_bytes());
-                bytes.extend(ended.to_le_bytes());
+                packet.add(&[4, u8::from(*full)]);
+                packet.add(&status.to_le_bytes());
+                packet.add(&started.to_le_bytes());
+                packet.add(&ended.to_le_bytes());
             }
+            Self::Unwatched(errno) => {
+                packet.add(&[5]);
+                packet.add(&errno.to_le_bytes());
+            }
+            Self::Started => packet.add(&[6]),
         }
-        bytes.truncate(LIMIT);
-        bytes
+        packet
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -281,13 +299,16 @@ impl Message {
                 }
             }
             5 => Self::Unwatched(number(rest)?),
+            6 => Self::Started,
             _ => return None,
         })
     }
 
     /// Sends it; a launcher that is gone has nothing to be told.
     pub(super) fn send(&self, pipe: BorrowedFd<'_>) {
-        let _ = rustix::io::retry_on_intr(|| rustix::io::write(pipe, &self.encode()));
+        let packet = self.encode();
+        let bytes = packet.bytes.get(..packet.length).unwrap_or_default();
+        let _ = rustix::io::retry_on_intr(|| rustix::io::write(pipe, bytes));
     }
 
     /// Takes the next one; `None` at the end, when the last holder of the other end is gone.

@@ -9,7 +9,6 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, WaitOptions};
 
 use super::init::{BROADCAST, CONTINUE, FORWARD};
 use super::observer::{Attending, Observing};
@@ -18,6 +17,7 @@ use super::output::Stream;
 use super::plan::JailPlan;
 use super::report::{Message, now};
 use crate::profile::Protection;
+use crate::sys::process::{Beside, Memory};
 use crate::sys::signal::{self, Set};
 
 /// How long a command may take to end after TERM, before KILL.
@@ -50,7 +50,8 @@ pub(super) struct Ended {
 
 /// The state of watching.
 pub(super) struct Watch<'a> {
-    child: i32,
+    child: Beside<'a>,
+    memory: Memory,
     reports: Option<OwnedFd>,
     signals: OwnedFd,
     streams: Option<(Stream, Stream)>,
@@ -65,15 +66,18 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches over `child`, whose reports come through `reports`. All signals must be blocked.
+    /// Watches over `child`, which works in `memory` and whose reports come through `reports`. All signals must be
+    /// blocked.
     pub(super) fn new(
-        child: i32,
+        child: Beside<'a>,
+        memory: Memory,
         reports: OwnedFd,
         streams: Option<(Stream, Stream)>,
         timeout: Option<Duration>,
     ) -> io::Result<Self> {
         Ok(Self {
             child,
+            memory,
             reports: Some(reports),
             signals: signal::descriptor(&Set::all())?,
             streams,
@@ -104,20 +108,20 @@ impl<'a> Watch<'a> {
 
     /// Until the child is gone.
     pub(super) fn run(mut self) -> io::Result<Ended> {
+        if self.memory == Memory::Shared {
+            self.stand_back()?;
+        }
         let mut buffer = if self.streams.is_some() { vec![0; 64 * 1024] } else { Vec::new() };
         while self.reports.is_some() {
-            if let Err(error) = self.step(&mut buffer) {
-                // Nobody answers the command any more: it must not wait, and it must not go on.
-                let _ = signal::send(self.child, libc::SIGKILL);
-                return Err(error);
-            }
+            // With an error the child is dropped, and so ended: nobody answers the command any more, so it must not
+            // wait, and it must not go on.
+            self.step(&mut buffer)?;
         }
         if let Some(attending) = self.attending.take() {
             attending.observer.leaving();
         }
         // The pipe closes when the first process ends; the kernel has then killed all others inside.
-        let child = Pid::from_raw(self.child);
-        let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(child, WaitOptions::empty()))?;
+        let status = self.child.wait()?;
         self.deadline = Some(after(DRAIN));
         while self.open_streams() && self.deadline.is_some_and(|deadline| now() < deadline) {
             self.step(&mut buffer)?;
@@ -126,11 +130,30 @@ impl<'a> Watch<'a> {
             last: self.last,
             degraded: self.degraded,
             unwatched: self.unwatched,
-            status: status.map_or(0, |(_, status)| status.as_raw()),
+            status,
             timed_out: self.timed_out,
             interrupted: self.interrupted,
             output: self.streams.map(|(out, err)| (out.finish(), err.finish())),
         })
+    }
+
+    /// Until the child has reported or ended: so long it works in this memory, and here are system calls only.
+    fn stand_back(&mut self) -> io::Result<()> {
+        let Some(reports) = &self.reports else { return Ok(()) };
+        loop {
+            let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
+            let mut first = [PollFd::new(reports, PollFlags::IN)];
+            match poll(&mut first, timeout.as_ref()) {
+                Ok(0) => {
+                    // Before there is a command nobody has to be asked.
+                    (self.timed_out, self.deadline) = (true, None);
+                    signal::send(self.child.id(), libc::SIGKILL)?;
+                }
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn open_streams(&self) -> bool {
@@ -192,7 +215,7 @@ impl<'a> Watch<'a> {
         if self.timed_out {
             // The end of the first process is the end of all.
             self.deadline = None;
-            return signal::send(self.child, libc::SIGKILL);
+            return signal::send(self.child.id(), libc::SIGKILL);
         }
         self.timed_out = true;
         self.deadline = Some(after(GRACE));
@@ -200,7 +223,7 @@ impl<'a> Watch<'a> {
     }
 
     fn hand_on(&self, value: i32) -> io::Result<()> {
-        match signal::queue(self.child, FORWARD, value) {
+        match signal::queue(self.child.id(), FORWARD, value) {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             result => result,
         }
@@ -222,6 +245,7 @@ impl<'a> Watch<'a> {
         let Some(reports) = &self.reports else { return Ok(()) };
         match Message::receive(reports.as_fd())? {
             None => self.reports = None,
+            Some(Message::Started) => {}
             Some(Message::Unwatched(errno)) => self.unwatched = Some(errno),
             Some(Message::Degraded(protection, reason)) => self.degraded.push((protection, reason)),
             Some(Message::Stopped(signal)) => self.stop_with(signal)?,

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use super::effects::Choice;
 use super::host;
 use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
@@ -14,7 +15,7 @@ use super::watched::{self, Launch, Wishes};
 use super::workspace;
 use crate::classify::{Classification, OpClass};
 use crate::diagnostic::Diagnostic;
-use crate::jail::{self, Capture, JailPlan};
+use crate::jail::{self, Beginning, Capture, JailPlan, Which};
 use crate::policy::{Policy, Rights, RightsRequest};
 use crate::profile::value::{Below, Place, lies_in};
 use crate::profile::{Limits, SandboxSpec, StateJail, Task, resolve};
@@ -57,6 +58,9 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
     let choice = watched::choose(&setting, &policy, run, &report.judgement, &rights, Wishes::default())?;
     drop(policy);
+    if !run.dry_run && watched::nobody(choice, run) {
+        return unwatched(setting, run, report, rights, choice);
+    }
     let how = if run.dry_run { jail::plan } else { jail::best };
     let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;
     if run.dry_run {
@@ -78,6 +82,35 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
         (report.outcome, report.effects) = (Some(outcome), Some(effects));
     }
     report.rights = Some(rights);
+    Ok(report)
+}
+
+/// Runs a command that nobody watches: nothing has to know the plan before the jail is begun.
+fn unwatched(
+    mut setting: Setting,
+    run: &Run,
+    mut report: Report,
+    rights: Rights,
+    choice: Choice,
+) -> Result<Report, Diagnostic> {
+    let scratch = setting.state().jail.limits.scratch.or(setting.chosen.profile.limits.limits().scratch);
+    let beginning = Beginning::usual(&setting.place.workspace, &rights, scratch, run.capture);
+    let plan = |which| {
+        let how = if which == Which::Best { jail::best } else { jail::plan };
+        ready(&mut setting, run, &report.judgement, &rights, how)
+    };
+    let (plan, outcome) = jail::launch_begun(&beginning, plan, |plan| capture(run, plan))?;
+    let launch = Launch {
+        setting: &setting,
+        run,
+        judgement: &report.judgement,
+        rights: &rights,
+        plan: &plan,
+        capture: capture(run, &plan),
+        choice,
+    };
+    let effects = watched::unwatched(launch, &outcome)?;
+    (report.outcome, report.effects, report.rights) = (Some(outcome), Some(effects), Some(rights));
     Ok(report)
 }
 

@@ -63,6 +63,11 @@ pub(super) fn sees_programs(observe: Observe) -> bool {
     observe != Observe::Off
 }
 
+/// Whether nobody watches the run, or is told of it as it goes.
+pub(super) fn nobody(choice: Choice, run: &Run) -> bool {
+    choice.mode == Mode::Off && run.events.is_none()
+}
+
 /// Launches, watches and explains. `whole` is the plan with the lesser ones, where `plan` has none.
 ///
 /// # Errors
@@ -80,28 +85,7 @@ pub(super) fn launch(
     let law = policy.require_state(&setting.state)?;
     let line = &judgement.classification;
     let secrets = if events.is_some() { session_secrets(setting) } else { Vec::new() };
-    let ground = Ground {
-        policy: &policy,
-        law,
-        source: &judgement.source,
-        line,
-        rights,
-        profile: &setting.chosen.profile,
-        anchors: Anchors {
-            home: &setting.facts.home,
-            workspace: &setting.place.workspace,
-            env: &setting.facts.env,
-        },
-        cwd: &setting.place.cwd,
-    };
-    let watching = Watching {
-        choice,
-        of_line: !matches!(run.command, Command::Argv(_)),
-        keeps: rights.workspace == WorkspaceRight::Write,
-        secrets: &secrets,
-        events,
-    };
-    let mut eyes = Eyes::new(ground, watching);
+    let mut eyes = eyes(launch, &policy, &secrets, events)?;
     eyes.start(setting, judgement);
     // Without a watch nothing would stop what an unreadable line begins.
     let required = policy.judges_programs(law, line) && line.trust != Trust::Trusted;
@@ -130,6 +114,49 @@ pub(super) fn launch(
     further(&mut eyes, launch, &outcome, seen.is_some());
     let effects = eyes.finish(seen.as_ref(), Some(&outcome));
     Ok((outcome, effects))
+}
+
+/// What is made of a command that nobody was to watch.
+///
+/// # Errors
+/// A rule that cannot be used.
+pub(super) fn unwatched(launch: Launch<'_>, outcome: &Outcome) -> Result<Effects, Diagnostic> {
+    let policy = launch.setting.policy()?;
+    let mut eyes = eyes(launch, &policy, &[], None)?;
+    further(&mut eyes, launch, outcome, false);
+    Ok(eyes.finish(None, Some(outcome)))
+}
+
+/// Who is told what happens in a run.
+fn eyes<'a>(
+    launch: Launch<'a>,
+    policy: &'a Policy<'a>,
+    secrets: &'a [String],
+    events: Option<Events>,
+) -> Result<Eyes<'a>, Diagnostic> {
+    let Launch { setting, run, judgement, rights, choice, .. } = launch;
+    let ground = Ground {
+        policy,
+        law: policy.require_state(&setting.state)?,
+        source: &judgement.source,
+        line: &judgement.classification,
+        rights,
+        profile: &setting.chosen.profile,
+        anchors: Anchors {
+            home: &setting.facts.home,
+            workspace: &setting.place.workspace,
+            env: &setting.facts.env,
+        },
+        cwd: &setting.place.cwd,
+    };
+    let watching = Watching {
+        choice,
+        of_line: !matches!(run.command, Command::Argv(_)),
+        keeps: rights.workspace == WorkspaceRight::Write,
+        secrets,
+        events,
+    };
+    Ok(Eyes::new(ground, watching))
 }
 
 fn perform(

@@ -1,39 +1,24 @@
 //! Processes: clone into namespaces, a child that shares memory until it executes, exec, exit.
 //!
-//! Danger: callers must be single-threaded. After `fork` in a threaded process only async-signal-safe code may run.
+//! Danger: callers must be single-threaded. After `fork` in a threaded process only async-signal-safe code may run. Two
+//! processes in one memory are two threads that the C library does not know of: at any time only one of them may use
+//! it, and only one of them may ask for memory.
 #![allow(unsafe_code)]
 
+use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Which side of a [`fork_into`] this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forked {
-    /// The new process.
-    Child,
-    /// The old one, with the child's process id.
-    Parent(i32),
-}
+use rustix::thread::futex;
 
 /// Whether this process has exactly one thread, as the kernel sees it.
 pub fn single_threaded() -> bool {
     // The link count of /proc/self/task is 2 + the number of threads.
     rustix::fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink <= 3)
-}
-
-/// Forks into the new namespaces that `namespaces` names (`CLONE_NEW*` bits; 0 is a plain fork).
-pub fn fork_into(namespaces: i32) -> io::Result<Forked> {
-    let flags = libc::c_long::from(namespaces) | libc::c_long::from(libc::SIGCHLD);
-    // SAFETY: without CLONE_VM and with a null stack this is fork(2): the child runs on a copy of this memory.
-    // The callers are single-threaded, so no lock is held by a thread that does not exist in the child.
-    let answer = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
-    match i32::try_from(answer) {
-        Ok(0) => Ok(Forked::Child),
-        Ok(pid) if pid > 0 => Ok(Forked::Parent(pid)),
-        Ok(_) | Err(_) => Err(io::Error::last_os_error()),
-    }
 }
 
 /// What a command needs to be executed, with every pointer laid out before.
@@ -69,34 +54,147 @@ impl Command {
     }
 }
 
-/// Size of the stack of a child that shares memory.
-const CHILD_STACK: usize = 256 * 1024;
+/// Size of the stack that a child gets.
+const STACK: usize = 256 * 1024;
+
+/// Memory for a stack; pages of it that no child has used do not exist.
+#[repr(C, align(64))]
+struct Stack(UnsafeCell<[u8; STACK]>);
+
+// SAFETY: only `clone_on` touches what is in it, for one child at a time, as its callers promise.
+unsafe impl Sync for Stack {}
+
+/// The stack of the child that [`spawn_into`] made.
+static BESIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
+
+/// The stack of the child that [`spawn_sharing`] made.
+static INSTEAD: Stack = Stack(UnsafeCell::new([0; STACK]));
+
+/// What a child does; it returns its exit code.
+type Body<'a> = &'a mut dyn FnMut() -> i32;
+
+/// Clones this process by `flags` of clone(2) into a child that runs `body` on `stack`; gives its process id.
+///
+/// # Safety
+/// Until a child with `CLONE_VM` has executed a program or ended, `stack`, `body` and what it borrows stay where they are
+/// and belong to that child.
+unsafe fn clone_on(stack: &'static Stack, flags: i32, body: Body<'_>) -> io::Result<i32> {
+    extern "C" fn enter(argument: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: `clone_on` has put it there, for this child alone.
+        let body = unsafe { &mut *argument.cast::<Body<'_>>() };
+        body()
+    }
+    // Above the stack's first frame, not in a frame of this function, which may return before the child has read it.
+    let top = stack.0.get().cast::<u8>().wrapping_add(STACK - 64);
+    // SAFETY: the last 64 bytes of an aligned array, which is the child's by the caller's promise, and so is `body`.
+    let pid = unsafe {
+        top.cast::<Body<'_>>().write(body);
+        libc::clone(enter, top.cast(), flags | libc::SIGCHLD, top.cast())
+    };
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
+}
+
+/// A child of [`spawn_into`]. It is ended where nobody has waited for it.
+#[derive(Debug)]
+pub struct Beside<'a> {
+    pid: i32,
+    ended: bool,
+    borrows: PhantomData<&'a mut ()>,
+}
+
+impl Beside<'_> {
+    /// Its process id.
+    pub fn id(&self) -> i32 {
+        self.pid
+    }
+
+    /// Waits until it has ended; gives its wait status, 0 where somebody else was given it.
+    pub fn wait(&mut self) -> io::Result<i32> {
+        let options = rustix::process::WaitOptions::empty();
+        let waited = rustix::io::retry_on_intr(|| {
+            rustix::process::waitpid(rustix::process::Pid::from_raw(self.pid), options)
+        });
+        self.ended = true;
+        Ok(waited?.map_or(0, |(_, status)| status.as_raw()))
+    }
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // SAFETY: plain numbers; the child was not waited for, so the number is its own.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            let _ = self.wait();
+        }
+    }
+}
+
+/// Whose memory a child works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// A copy, as after fork(2).
+    Copied,
+    /// The parent's own: the copy of the page tables, of each page that one of them writes to, and the child's clearing
+    /// up are a tenth of what a launch costs. While the child uses the C library the parent has to wait, with nothing
+    /// but system calls.
+    Shared,
+}
+
+/// What one process gives another one that works in its memory, or in a later copy of it.
+#[derive(Debug)]
+pub struct Handover<T> {
+    place: AtomicPtr<T>,
+    given: AtomicU32,
+}
+
+impl<T> Handover<T> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self { place: AtomicPtr::new(std::ptr::null_mut()), given: AtomicU32::new(0) }
+    }
+
+    /// Gives `value`, once. It has to stay where it is, unchanged, until the other process has ended.
+    pub fn give(&self, value: &T) {
+        self.place.store(std::ptr::from_ref(value).cast_mut(), Ordering::Release);
+        self.given.store(1, Ordering::Release);
+        let _ = futex::wake(&self.given, futex::Flags::PRIVATE, 1);
+    }
+
+    /// Waits until something was given.
+    pub fn take(&self) -> &T {
+        while self.given.load(Ordering::Acquire) == 0 {
+            let _ = futex::wait(&self.given, futex::Flags::PRIVATE, 0, None);
+        }
+        // SAFETY: `give` has stored a reference there, whose value stays as long as this process, by its contract.
+        unsafe { &*self.place.load(Ordering::Acquire) }
+    }
+}
+
+/// Runs `body` in a child in the new namespaces that `namespaces` names (`CLONE_NEW*` bits; 0 is a plain child). One at
+/// a time: the child has to have ended before the next is made.
+pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Result<Beside<'a>> {
+    let sharing = if memory == Memory::Shared { libc::CLONE_VM } else { 0 };
+    // SAFETY: the stack is used by one child at a time, by this function's contract, and `body` outlives the value that
+    // ends the child when it is dropped.
+    let pid = unsafe { clone_on(&BESIDE, namespaces | sharing, body) }?;
+    Ok(Beside { pid, ended: false, borrows: PhantomData })
+}
 
 /// Runs `body` in a child that shares this memory, while this process waits until the child has executed a program or
 /// ended. Saves the copy of the page tables. `body` must end in exec or return the exit code; what it stores outside
 /// itself is seen here.
-pub fn spawn_sharing(body: &mut dyn FnMut() -> i32) -> io::Result<i32> {
-    extern "C" fn enter(argument: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: `argument` is the pointer that `spawn_sharing` passed; its frame waits until this child is done.
-        let body = unsafe { &mut *argument.cast::<&mut dyn FnMut() -> i32>() };
-        body()
+pub fn spawn_sharing(body: Body<'_>) -> io::Result<i32> {
+    // SAFETY: with CLONE_VFORK this process waits here until the child is done with the stack and `body`.
+    unsafe { clone_on(&INSTEAD, libc::CLONE_VM | libc::CLONE_VFORK, body) }
+}
+
+/// Closes this process's own copies of descriptors whose values belong to another process in the same memory, or will be
+/// forgotten.
+pub fn close_copies(descriptors: impl IntoIterator<Item = RawFd>) {
+    for descriptor in descriptors {
+        // SAFETY: the number is this process's copy, which nothing in it uses any more, by this function's contract.
+        unsafe { libc::close(descriptor) };
     }
-    let mut stack = vec![0_u8; CHILD_STACK];
-    let top = stack.as_mut_ptr_range().end;
-    let top = top.wrapping_sub(top.addr() % 16);
-    let mut argument: &mut dyn FnMut() -> i32 = body;
-    // SAFETY: `top` is the aligned end of a stack that outlives the child's use of it (CLONE_VFORK), `enter` gets a
-    // pointer to `argument`, which lives in this waiting frame.
-    let pid = unsafe {
-        libc::clone(
-            enter,
-            top.cast(),
-            libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-            (&raw mut argument).cast(),
-        )
-    };
-    drop(stack);
-    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
 /// Ends this process at once: no destructors, no buffers, no handlers.

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 /// A set of signals.
 #[derive(Clone, Copy)]
@@ -85,24 +85,6 @@ pub struct Received {
     pub value: Option<i32>,
 }
 
-/// Waits for one of `set`, which must be blocked.
-pub fn wait(set: &Set) -> io::Result<Received> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: the kernel reads the set and fills `info`; both live until the call returns.
-    let signal = unsafe { libc::sigwaitinfo(&raw const set.0, info.as_mut_ptr()) };
-    if signal < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed and then filled by the successful call.
-    let info = unsafe { info.assume_init() };
-    let queued = info.si_code == libc::SI_QUEUE;
-    // SAFETY: for SI_QUEUE the value member of the union is the one that was set. `sival_ptr` shares its bytes with
-    // the integer; the low half is the integer on the little-endian architectures that swbox supports.
-    let value = queued.then(|| unsafe { info.si_value() }.sival_ptr.addr());
-    let value = value.and_then(|value| u32::try_from(value & 0xffff_ffff).ok()).map(u32::cast_signed);
-    Ok(Received { signal, by_process: info.si_code <= 0, value })
-}
-
 /// A descriptor that becomes readable when one of the (blocked) signals of `set` is pending.
 pub fn descriptor(set: &Set) -> io::Result<OwnedFd> {
     // SAFETY: the kernel reads the set; -1 asks for a new descriptor.
@@ -117,12 +99,14 @@ pub fn descriptor(set: &Set) -> io::Result<OwnedFd> {
 /// Takes one pending signal from a [`descriptor`]; `None` when there is none.
 pub fn take(descriptor: BorrowedFd<'_>) -> io::Result<Option<Received>> {
     let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
-    let size = size_of::<libc::signalfd_siginfo>();
-    // SAFETY: the kernel writes at most `size` bytes into `info`.
-    let count = unsafe { libc::read(descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size) };
-    if usize::try_from(count) != Ok(size) {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
+    // SAFETY: `info` is zeroed, so all of its bytes may be read and written as such.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(info.as_mut_ptr().cast::<u8>(), size_of_val(&info)) };
+    // Without the C library, whose error number two processes in one memory would share.
+    match rustix::io::read(descriptor, &mut *bytes) {
+        Ok(count) if count == bytes.len() => {}
+        Ok(_) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        Err(rustix::io::Errno::AGAIN) => return Ok(None),
+        Err(error) => return Err(error.into()),
     }
     // SAFETY: zeroed and filled; any bit pattern is a valid value.
     let info = unsafe { info.assume_init() };
