@@ -406,9 +406,15 @@ impl<'a> Evaluator<'a> {
 fn joins_name(text: &[u8], parts: &[Part]) -> bool {
     parts.iter().any(|part| {
         let Part::Text(start, end) = part else { return false };
-        let bytes = text.get(*start..*end).unwrap_or(&[]);
-        let name = bytes.iter().rev().take_while(|byte| is_name_byte(**byte)).count();
-        bytes.len() > name && bytes.get(bytes.len() - name - 1) == Some(&b'$')
+        let mut bytes = text.get(*start..*end).unwrap_or(&[]);
+        loop {
+            match bytes {
+                // a continued line
+                [rest @ .., b'\\', b'\n'] => bytes = rest,
+                [rest @ .., last] if is_name_byte(*last) => bytes = rest,
+                _ => return bytes.last() == Some(&b'$'),
+            }
+        }
     })
 }
 
