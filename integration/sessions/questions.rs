@@ -274,6 +274,8 @@ fn every_answer_to_a_person_has_its_json() {
     assert!(seen.code == 0 && seen.output.contains("\"standing\":\"accepted\""), "{seen:?}");
     let id = start(&project, &[]);
     assert_eq!(json(&project, &["session", "replay", &id, "--json"])["same"], true);
+    let seen = person(&project, &["session", "ticket", &id, "-c", "ls", "--json"], &[]);
+    assert!(seen.code == 0 && seen.output.contains("\"ticket\":\"t-"), "{seen:?}");
     let forced = ["session", "force", id.as_str(), "checked", "--reason", "seen", "--json"];
     let seen = person(&project, &forced, &[("Type \"checked\"", "checked")]);
     assert!(seen.code == 0 && seen.output.contains("\"state\":\"checked\""), "{seen:?}");

@@ -101,6 +101,9 @@ pub(super) enum SessionCommand {
         /// The line, as bash would read it.
         #[arg(short = 'c', value_name = "LINE")]
         line: std::ffi::OsString,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Step the journal again and compare.
     Replay {

@@ -26,8 +26,10 @@ pub(super) fn session(command: SessionCommand, color: ColorChoice) -> Result<u8,
         SessionCommand::List { all, json } => list(&session::list(&Law::default(), all)?, json, paint),
         SessionCommand::Status { id, json } => status(&session::status(&this(id)?)?, json, paint),
         SessionCommand::Log { id, head, json } => log(&this(id)?, head, json, paint),
-        SessionCommand::Ticket { id, line } => {
-            print(&format!("{}\n", session::ticket(&id, &Command::line(line))?))?;
+        SessionCommand::Ticket { id, line, json } => {
+            let ticket = session::ticket(&id, &Command::line(line))?;
+            let value = || json_line(&json!({ "version": JSON_VERSION, "session": id, "ticket": ticket }));
+            print(&if json { value() } else { format!("{ticket}\n") })?;
             Ok(Code::OK)
         }
         SessionCommand::Replay { id, json } => replay(&this(id)?, json, paint),

@@ -78,7 +78,7 @@ pub(super) const ALL: &[Harness] = &[
 ];
 
 /// Variables by which a harness says that nobody is at its terminal.
-const UNATTENDED: &[(&str, &str)] = &[("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CI", "true")];
+const UNATTENDED: &[(&str, &str)] = &[("CLAUDE_CODE_SESSION_ATTENDED", "0"), ("CI", "true"), ("CI", "1")];
 
 /// Whether somebody may be there to answer a question.
 pub(super) fn is_attended(value: impl Fn(&str) -> Option<String>) -> bool {
