@@ -197,6 +197,7 @@ impl Scene {
             let rights = Rights { workspace: WorkspaceRight::Read, network: NetworkRight::None, ..narrow };
             if let Some((other, _)) = self.launch(setting, text, &rights)?
                 && differs(&outcome, &other)
+                && self.is_steady(setting, text, line, &outcome)?
             {
                 let program = line.segments.first().map(|one| one.program.clone()).unwrap_or_default();
                 kinds.insert((program, None), (None, vec![ends(&outcome, &other)]));
@@ -206,6 +207,19 @@ impl Scene {
             gaps.take(class, program, text, &targets, examples);
         }
         Ok(())
+    }
+
+    /// Whether a command ends a second time as it did: one that tells the time does not.
+    fn is_steady(
+        &self,
+        setting: &Setting,
+        text: &str,
+        line: &Classification,
+        first: &Outcome,
+    ) -> Result<bool, Diagnostic> {
+        self.renew(line)?;
+        let again = self.launch(setting, text, &wide())?;
+        Ok(again.is_some_and(|(again, _)| !differs(first, &again)))
     }
 
     /// The workspace as at the beginning, with the files that a line reads.

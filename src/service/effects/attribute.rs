@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Denied;
-use crate::classify::Classification;
+use super::undeclared::is_refresh;
+use crate::classify::{Classification, OpClass};
 use crate::policy::{Decision, Hint, NetworkRight, Policy, Right, Rights, StateLaw, right};
 use crate::profile::Profile;
 use crate::profile::value::{Anchors, lies_in};
@@ -115,8 +116,10 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
         [] => shown,
         hosts => hosts.join(", "),
     };
-    // What a tool tries in its own directory and does well without.
-    let incidental = ended_well && matches!(&denial.target, Target::Path(path) if is_tool(ground, path));
+    // What a tool tries in its own directory, or git of its index, and does well without.
+    let reads = !ground.line.classes.contains(OpClass::GitWrite);
+    let tried = |path: &Path| is_tool(ground, path) || reads && is_refresh(&denial.target);
+    let incidental = ended_well && matches!(&denial.target, Target::Path(path) if tried(path));
     Denied { denial, shown, hosts, incidental, count, program, right, grant, forward }
 }
 

@@ -142,8 +142,13 @@ impl<'a> Eyes<'a> {
 
     /// Notes an act that the line does not declare.
     fn beyond(&mut self, pid: i32, act: Act, target: &Target, refused: bool) {
-        let Some(class) = self.declared.beyond(act, target, self.ground.anchors.workspace) else { return };
-        let undeclared = Undeclared { class, program: self.name(pid), target: target.clone(), refused };
+        let workspace = self.ground.anchors.workspace;
+        if self.declared.beyond(act, target, workspace, "git").is_none() {
+            return;
+        }
+        let program = self.name(pid);
+        let Some(class) = self.declared.beyond(act, target, workspace, &program) else { return };
+        let undeclared = Undeclared { class, program, target: target.clone(), refused };
         if self.undeclared.add(&undeclared) {
             let mut fields = undeclared_fields(&undeclared);
             fields.insert("pid".into(), json!((pid != 0).then_some(pid)));

@@ -40,8 +40,14 @@ impl Declared {
         Self { classes: seen.then_some(line.classes) }
     }
 
-    /// The class of an act that the line does not declare.
-    pub(super) fn beyond(self, act: Act, target: &Target, workspace: &Path) -> Option<OpClass> {
+    /// The class of an act of `program` that the line does not declare.
+    pub(super) fn beyond(
+        self,
+        act: Act,
+        target: &Target,
+        workspace: &Path,
+        program: &str,
+    ) -> Option<OpClass> {
         let classes = self.classes?;
         let class = class_of(act, target, workspace)?;
         let has = |class| classes.contains(class);
@@ -51,10 +57,18 @@ impl Declared {
             OpClass::Destructive => {
                 has(OpClass::Destructive) || has(OpClass::FileModify) || has(OpClass::GitWrite)
             }
+            // What other programs write there is declared as any file is.
+            OpClass::GitWrite if program != "git" => CHANGES.iter().any(has),
+            OpClass::GitWrite => has(OpClass::GitWrite) || has(OpClass::GitRead) && is_refresh(target),
             class => has(class),
         };
         (!declared).then_some(class)
     }
+}
+
+/// Whether git only brings its index up to date with what it has looked at: `git status` and `git diff` do, where they can.
+pub(super) fn is_refresh(target: &Target) -> bool {
+    matches!(target, Target::Path(path) if path.ends_with(".git/index.lock") || path.ends_with(".git/index"))
 }
 
 /// The class of an act, where it concerns the workspace or a network.
@@ -92,7 +106,7 @@ mod tests {
         } else {
             Target::Address(target.into())
         };
-        declared.beyond(act, &target, Path::new("/w"))
+        declared.beyond(act, &target, Path::new("/w"), line.split(' ').next().unwrap_or_default())
     }
 
     #[test]
@@ -108,6 +122,8 @@ mod tests {
             ("python3 x.py", Act::Remove, "/w/f"),
             ("cat f", Act::Create, "/tmp/x"),
             ("cat f", Act::Connect, "127.0.0.1:80"),
+            ("git diff", Act::Create, "/w/.git/index.lock"),
+            ("echo x > .git/hooks/y", Act::Create, "/w/.git/hooks/y"),
         ] {
             assert_eq!(beyond(line, act, target), None, "{line} {target}");
         }
@@ -118,7 +134,8 @@ mod tests {
         for (line, act, target, class) in [
             ("cat f", Act::Create, "/w/new", OpClass::FileWrite),
             ("grep -r x .", Act::Remove, "/w/f", OpClass::Destructive),
-            ("git log", Act::Create, "/w/.git/index.lock", OpClass::GitWrite),
+            ("git log", Act::Create, "/w/.git/HEAD.lock", OpClass::GitWrite),
+            ("cat f", Act::Create, "/w/.git/x", OpClass::GitWrite),
             ("ls", Act::Connect, "9.9.9.9:53", OpClass::Network),
             ("cat f", Act::Metadata, "/w/f", OpClass::FileModify),
         ] {
