@@ -122,6 +122,8 @@ pub struct Ledger {
     workspace: PathBuf,
     /// By the name below the workspace.
     names: HashMap<PathBuf, Entry>,
+    /// Times of some file were set: a file that was written may look as if it had not been.
+    times_set: bool,
     dropped: u64,
 }
 
@@ -129,6 +131,11 @@ impl Ledger {
     /// For a command in `workspace`.
     pub fn new(workspace: &Path) -> Self {
         Self { workspace: workspace.to_owned(), ..Self::default() }
+    }
+
+    /// Notes that times of some file were set, nobody looked of which.
+    pub fn times_set(&mut self) {
+        self.times_set = true;
     }
 
     /// How many names were too many.
@@ -238,7 +245,7 @@ impl Ledger {
                 (None, Some(_)) => Act::Create,
                 (Some(_), None) if to.is_some() => Act::Rename,
                 (Some(_), None) => Act::Remove,
-                (Some(before), Some(now)) => match difference(&before, now, entry.ways) {
+                (Some(before), Some(now)) => match difference(&before, now, entry.ways, self.times_set) {
                     Some(act) => act,
                     None => continue,
                 },
@@ -258,7 +265,7 @@ fn look(directory: impl AsFd, below: &Path) -> Option<State> {
 }
 
 /// How a file differs from what it was.
-fn difference(before: &State, now: &State, ways: Ways) -> Option<Act> {
+fn difference(before: &State, now: &State, ways: Ways, times_set: bool) -> Option<Act> {
     if before.kind() != now.kind() {
         return Some(Act::Write);
     }
@@ -273,7 +280,7 @@ fn difference(before: &State, now: &State, ways: Ways) -> Option<Act> {
     let modified = before.modified != now.modified;
     // A write moves the time of the content, which only a call that sets times puts back; another link of the file moves
     // the other time alone.
-    if content || (modified && !ways.metadata) || (changed && ways.written && ways.metadata) {
+    if content || (modified && !ways.metadata) || (changed && ways.written && (ways.metadata || times_set)) {
         Some(Act::Write)
     } else if owner || modified || (changed && ways.attributes) {
         Some(Act::Metadata)

@@ -34,8 +34,8 @@ pub enum Handover {
 pub struct Watching {
     /// Opens for reading too.
     pub reads: bool,
-    /// Times, owners and attributes that are set by a descriptor too. Where files are written, that is mostly the one that
-    /// was just written.
+    /// Owners and attributes that are set by a descriptor too. Where files are written, that is mostly the one that was just
+    /// written.
     pub descriptors: bool,
     /// The way.
     pub how: Handover,

@@ -37,6 +37,10 @@ impl Watcher<'_> {
         };
         match &wish {
             Wish::Open(name, how) => self.open(call, &wish, name, how),
+            // Of which file is not looked up: tar does it for each one that it has just written.
+            Wish::Metadata(name) if name.text.is_empty() && self.writes && sets_times(call.call) => {
+                self.ledger.times_set();
+            }
             Wish::Metadata(name) if name.text.is_empty() => self.descriptor(call, &wish, name),
             Wish::Rename(from, to, how) => self.rename(call, &wish, [from, to], *how),
             Wish::Link(from, to) => {
@@ -315,8 +319,7 @@ impl Watcher<'_> {
     }
 }
 
-/// What may be done by a descriptor that is open for writing: its times may be set back, which is not seen.
-const WRITTEN: Ways = Ways { written: true, metadata: true, attributes: false, moved: false };
+const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
 
 /// Whether the call sets or removes an extended attribute.
 fn sets_attributes(number: i32) -> bool {
@@ -333,6 +336,11 @@ fn sets_attributes(number: i32) -> bool {
             | SETXATTRAT
             | REMOVEXATTRAT
     )
+}
+
+/// Whether the call sets times.
+fn sets_times(number: i32) -> bool {
+    i64::from(number) == libc::SYS_utimensat
 }
 
 fn here(path: &[u8], last: Last) -> Name {

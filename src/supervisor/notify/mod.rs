@@ -48,6 +48,8 @@ pub struct Watcher<'a> {
     listener: Option<OwnedFd>,
     ground: Option<Ground>,
     refusals: Refusals,
+    /// Whether the command can change the workspace, or a layer over it.
+    writes: bool,
     domain: Domain,
     finder: Finder,
     ledger: Ledger,
@@ -78,6 +80,7 @@ impl<'a> Watcher<'a> {
             listener: None,
             ground: None,
             refusals: Refusals::default(),
+            writes: false,
             domain: Domain::default(),
             finder: Finder::default(),
             ledger: Ledger::default(),
@@ -173,15 +176,18 @@ impl<'a> Watcher<'a> {
     }
 }
 
+/// Whether the command can change the workspace, or a layer over it.
+fn writes(plan: &JailPlan) -> bool {
+    let written = |step: &Step| matches!(step, Step::Workspace { view: View::Writable | View::ThrowAway });
+    plan.steps.iter().any(written)
+}
+
 /// How many threads' processes are remembered.
 const THREADS: usize = 4096;
 
 impl Observer for Watcher<'_> {
     fn watching(&self, plan: &JailPlan) -> Watching {
-        let written =
-            |step: &Step| matches!(step, Step::Workspace { view: View::Writable | View::ThrowAway });
-        let descriptors = !plan.steps.iter().any(written);
-        Watching { reads: self.settings.reads, descriptors, how: Handover::Listener }
+        Watching { reads: self.settings.reads, descriptors: !writes(plan), how: Handover::Listener }
     }
 
     fn required(&self) -> bool {
@@ -192,6 +198,7 @@ impl Observer for Watcher<'_> {
         self.ground = Some(Ground::new(scene, &self.settings.narrowed));
         self.refusals = Refusals::new(scene.plan.filter, Arch::NATIVE);
         self.domain = Domain::new(scene.domain);
+        self.writes = writes(scene.plan);
         self.ledger = Ledger::new(&scene.plan.workspace);
         if self.ground.as_ref().is_some_and(|ground| !ground.throws_away()) {
             // The launcher's working directory is the workspace at this moment.

@@ -46,7 +46,7 @@ impl Watcher<'_> {
             Err(why) => {
                 self.tell(pid, &Observed::Unseen { call: "execve", why });
                 if self.settings.required {
-                    return stop(held);
+                    return stop(pid, held);
                 }
                 return Reply::Continue;
             }
@@ -72,7 +72,7 @@ impl Watcher<'_> {
         self.seen.note(&what);
         match verdict {
             Verdict::Go => Reply::Continue,
-            Verdict::Stop => stop(held),
+            Verdict::Stop => stop(pid, held),
         }
     }
 
@@ -82,10 +82,11 @@ impl Watcher<'_> {
     }
 }
 
-/// Kills the process. Its call fails, whatever comes of that: it never runs with what was judged.
-fn stop(held: std::io::Result<std::os::fd::OwnedFd>) -> Reply {
-    if let Ok(held) = held {
-        let _ = kill_held(&held);
+/// Kills the process, which waits still. Its call fails, whatever comes of that: it never runs with what was judged.
+fn stop(pid: i32, held: std::io::Result<std::os::fd::OwnedFd>) -> Reply {
+    let killed = held.and_then(|held| kill_held(&held));
+    if killed.is_err() && pid > 0 {
+        let _ = crate::sys::signal::send(pid, libc::SIGKILL);
     }
     Reply::Errno(libc::EPERM)
 }

@@ -20,8 +20,8 @@ pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
 /// The rows of a watched command; they come after the others of the same call.
 pub(super) fn watched(reads: bool, descriptors: bool) -> impl Iterator<Item = &'static Entry> {
     let opens = if reads { watch::ALL_OPENS } else { watch::OPENS };
-    let times = if descriptors { watch::DESCRIPTORS } else { watch::NO_DESCRIPTORS };
-    [opens, times, watch::ROWS].into_iter().flatten()
+    let descriptors = if descriptors { watch::DESCRIPTORS } else { &[] };
+    [opens, descriptors, watch::ROWS].into_iter().flatten()
 }
 
 /// Whether the watcher is told of this row's refusals.

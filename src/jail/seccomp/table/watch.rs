@@ -30,23 +30,12 @@ pub(super) const OPENS: &[Entry] = &[
 pub(super) const ALL_OPENS: &[Entry] =
     &[watched("open", (2, NONE), FILES), watched("openat", (257, 56), FILES)];
 
-/// Metadata by a descriptor.
+/// Owner and attributes by a descriptor.
 pub(super) const DESCRIPTORS: &[Entry] = &[
     watched("fchown", (93, 55), METADATA),
-    watched("utimensat", (280, 88), METADATA),
     watched("fsetxattr", (190, 7), METADATA),
     watched("fremovexattr", (199, 16), METADATA),
 ];
-
-/// What is left of it: times by a name.
-pub(super) const NO_DESCRIPTORS: &[Entry] = &[judged(
-    "utimensat",
-    (280, 88),
-    Always,
-    &[watch(&[Condition { argument: 1, test: Test::Set64 }])],
-    Allow,
-    METADATA,
-)];
 
 /// All others.
 pub(super) const ROWS: &[Entry] = &[
@@ -76,6 +65,7 @@ pub(super) const ROWS: &[Entry] = &[
     watched("fchownat", (260, 54), METADATA),
     watched("utime", (132, NONE), METADATA),
     watched("utimes", (235, NONE), METADATA),
+    watched("utimensat", (280, 88), METADATA),
     watched("futimesat", (261, NONE), METADATA),
     watched("setxattr", (188, 5), METADATA),
     watched("lsetxattr", (189, 6), METADATA),
