@@ -4,25 +4,22 @@
 //! exec is an error, or the plan's own lesser form; never a weaker run.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
+use super::beginning::Beginning;
 use super::egress;
 use super::farewell;
 use super::gate;
 use super::git::{self, Findings, Layout};
 use super::init::{self, Ends, First, Inside, Watched};
 use super::limits;
-use super::mount;
 use super::namespace;
 use super::observer::{Observing, Scene, protected};
 use super::orphans;
@@ -31,6 +28,7 @@ use super::outlet;
 use super::output::{Capture, Stream};
 use super::outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
+use super::program;
 use super::report::{self, Message, SetupError, Stage, now};
 use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
@@ -38,14 +36,10 @@ use super::sockets;
 use super::spread::spread;
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
-use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 use crate::proxy::Spawned;
 use crate::sys::memory::can_be_shared;
-use crate::sys::process::{Beside, Command, Handover, Memory, close_copies, single_threaded, spawn_into};
+use crate::sys::process::{Beside, Handover, Memory, close_copies, single_threaded, spawn_into};
 use crate::sys::signal::{Set, set_default};
-
-/// Where programs are looked for when the command's environment has no PATH.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Why a launch did not happen.
 enum Failure {
@@ -55,59 +49,6 @@ enum Failure {
     Otherwise,
     /// An error.
     Fatal(Diagnostic),
-}
-
-/// What is known of a launch before there is a plan: with that the jail is begun while the launcher still plans. Half of
-/// it is the same for every command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beginning {
-    workspace: PathBuf,
-    namespaces: Namespaces,
-    root: mount::Beginning,
-    /// Output is captured.
-    captured: bool,
-    /// Something on the scratch may be looked at afterwards.
-    kept: bool,
-    /// There is a proxy.
-    proxy: bool,
-    memory: Memory,
-}
-
-impl Beginning {
-    /// Of a command with these rights in this workspace, at the full level. A plan that turns out otherwise costs the
-    /// time, nothing else.
-    pub fn usual(workspace: &Path, rights: &Rights, scratch: Option<u64>, captured: bool) -> Self {
-        let net = matches!(rights.network, NetworkRight::Loopback | NetworkRight::Hosts(_));
-        let proxy = matches!(rights.network, NetworkRight::Hosts(_));
-        Self {
-            workspace: workspace.to_owned(),
-            namespaces: Namespaces { user: true, pid: true, net },
-            root: mount::Beginning::usual(scratch, rustix::process::geteuid().as_raw()),
-            captured,
-            kept: rights.git_write || rights.workspace == WorkspaceRight::ThrowAway,
-            proxy,
-            memory: if proxy { Memory::Copied } else { Memory::Shared },
-        }
-    }
-
-    /// Of this plan.
-    fn of(plan: &JailPlan, capture: Capture, observed: bool) -> Self {
-        let kept = |step: &Step| {
-            matches!(step, Step::Git { writable: true } | Step::Workspace { view: View::ThrowAway })
-        };
-        // Where the launcher has something to do before the command runs, the first process has a memory of its own;
-        // without a PID namespace it also has later.
-        let alone = plan.namespaces.pid && plan.egress.is_none() && !observed;
-        Self {
-            workspace: plan.workspace.clone(),
-            namespaces: plan.namespaces,
-            root: mount::Beginning::of(plan, rustix::process::geteuid().as_raw()),
-            captured: matches!(capture, Capture::Keep(_)),
-            kept: plan.farewell || plan.steps.iter().any(kept),
-            proxy: plan.egress.is_some(),
-            memory: if alone { Memory::Shared } else { Memory::Copied },
-        }
-    }
 }
 
 /// Runs the command of `plan` and waits until nothing of it is left.
@@ -271,7 +212,7 @@ fn begin<'p>(
     let launchers: Vec<RawFd> = sockets.chain(pipes).chain([reader.as_raw_fd()]).collect();
     // Declared before the first process is made, so that it goes when that has ended.
     let place = OnceCell::new();
-    let rest = Handover::new();
+    let rest = Handover::default();
     let first = First {
         namespaces,
         ids: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
@@ -291,9 +232,10 @@ fn begin<'p>(
     let scratch =
         bare.then(|| Scratch::new(plan)).transpose().map_err(fatal(Stage::Directory, "private HOME"))?;
     let command = match &scratch {
-        Some(scratch) => command(plan, &scratch.environment(&plan.env)),
-        None => command(plan, &plan.env),
-    }?;
+        Some(scratch) => program::lay_out(plan, &scratch.environment(&plan.env)),
+        None => program::lay_out(plan, &plan.env),
+    }
+    .map_err(Failure::Fatal)?;
     let watched = observing.as_ref().map(|observer| {
         let watching = observer.watching(plan);
         let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
@@ -619,60 +561,9 @@ impl Drop for Masked {
     }
 }
 
-/// Lays out the command for exec.
-fn command(plan: &JailPlan, env: &BTreeMap<OsString, OsString>) -> Result<Command, Failure> {
-    let text = |bytes: Vec<u8>, what: &str| {
-        CString::new(bytes).map_err(|_| {
-            Failure::Fatal(Diagnostic::new("nul_in_argument", format!("{what} contains a NUL byte")))
-        })
-    };
-    let argv =
-        plan.argv.iter().map(|arg| text(arg.as_bytes().to_vec(), "an argument")).collect::<Result<_, _>>()?;
-    let path = env.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
-    let env = env
-        .iter()
-        .map(|(name, value)| {
-            let mut entry = name.as_bytes().to_vec();
-            entry.push(b'=');
-            entry.extend(value.as_bytes());
-            text(entry, "the environment")
-        })
-        .collect::<Result<_, _>>()?;
-    let name = plan.argv.first().map(OsString::as_os_str).unwrap_or_default();
-    let candidates = candidates(name, path)
-        .into_iter()
-        .map(|candidate| text(candidate.into_vec(), "the program's name"))
-        .collect::<Result<_, _>>()?;
-    Ok(Command::new(candidates, argv, env))
-}
-
-/// The paths under which `name` is tried, by the rules of execvp(3).
-fn candidates(name: &OsStr, path: &OsStr) -> Vec<OsString> {
-    if name.as_bytes().contains(&b'/') {
-        return vec![name.to_owned()];
-    }
-    let directories = path.as_bytes().split(|byte| *byte == b':');
-    directories
-        .map(|directory| {
-            let directory = if directory.is_empty() { b"." } else { directory };
-            let mut candidate = directory.to_vec();
-            candidate.push(b'/');
-            candidate.extend(name.as_bytes());
-            OsString::from_vec(candidate)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_tried_in_each_directory_of_path() {
-        assert_eq!(candidates(OsStr::new("ls"), OsStr::new("/a:/b")), ["/a/ls", "/b/ls"]);
-        assert_eq!(candidates(OsStr::new("ls"), OsStr::new("/a::")), ["/a/ls", "./ls", "./ls"]);
-        assert_eq!(candidates(OsStr::new("./ls"), OsStr::new("/a")), ["./ls"]);
-    }
 
     #[test]
     fn wait_statuses_are_read() {

@@ -3,6 +3,7 @@
 //! Danger: any failure on the way ends in [`Failure`](crate::diagnostic::Diagnostic) and exit 125, never in a weaker run.
 
 pub mod act;
+mod beginning;
 pub mod doctor;
 mod egress;
 mod farewell;
@@ -27,6 +28,7 @@ pub mod plan;
 mod planner;
 mod points;
 pub mod probe;
+mod program;
 pub mod protection;
 mod report;
 mod scratch;
@@ -36,9 +38,10 @@ mod spread;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, set_input};
+pub use beginning::Beginning;
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
-pub use launch::{Beginning, Which, launch, launch_begun, launch_best, launch_observed};
+pub use launch::{Which, launch, launch_begun, launch_best, launch_observed};
 pub use observer::{Begun, Observer, Scene};
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};
 pub use output::Capture;

@@ -230,8 +230,8 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
         tree.put(&bind.path, Step::Bind { path, writable, exec, optional });
     }
     for step in devices() {
-        if let Some(path) = step.place() {
-            tree.put(&path.to_owned(), step);
+        if let Some(path) = step.place().map(Path::to_owned) {
+            tree.put(&path, step);
         }
     }
     let proc = if shape == Shape::Full { Step::Proc } else { Step::HostProc };

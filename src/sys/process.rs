@@ -147,12 +147,14 @@ pub struct Handover<T> {
     given: AtomicU32,
 }
 
-impl<T> Handover<T> {
+impl<T> Default for Handover<T> {
     /// Nothing yet.
-    pub const fn new() -> Self {
+    fn default() -> Self {
         Self { place: AtomicPtr::new(std::ptr::null_mut()), given: AtomicU32::new(0) }
     }
+}
 
+impl<T> Handover<T> {
     /// Gives `value`, once. It has to stay where it is, unchanged, until the other process has ended.
     pub fn give(&self, value: &T) {
         self.place.store(std::ptr::from_ref(value).cast_mut(), Ordering::Release);
