@@ -9,6 +9,7 @@ use swbox::policy::WorkspaceRight;
 use swbox::profile::Bind;
 use swbox::supervisor::notify::Settings;
 
+use super::scripts::toolchain;
 use super::{BOTH, denials, run_with};
 use crate::check;
 use crate::kit::{Case, Jail, Place, Verdict, is_root};
@@ -16,7 +17,7 @@ use crate::kit::{Case, Jail, Place, Verdict, is_root};
 pub(crate) const CASES: &[Case] = &[
     Case { name: "truth: refusals are told with path and cause", needs: "namespaces", run: refusals },
     Case { name: "truth: ordinary failures are told by nobody", needs: "namespaces", run: ordinary },
-    Case { name: "truth: limits and refused hosts are told", needs: "namespaces", run: limits },
+    Case { name: "truth: limits are told", needs: "namespaces", run: limits },
 ];
 
 /// The state that a case is in.
@@ -222,7 +223,7 @@ fn words(program: &str, what: &str) -> Option<Vec<String>> {
         "c" => format!("./c {what}"),
         _ => format!("{program} {what}"),
     };
-    let here = program == "c"
+    let here = matches!(program, "c" | "cargo")
         || ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|place| Path::new(place).join(program).exists());
     here.then(|| line.split(' ').map(str::to_owned).collect())
 }
@@ -242,10 +243,12 @@ fn told(
     let mut all = Vec::new();
     for how in BOTH {
         let (place, _outside, _inside) = prepare(compiled);
+        let prepared = jail(state, &place);
+        let prepared = if program == "cargo" { toolchain(program, prepared)? } else { prepared };
         let settings = Settings { reads, required: true, ..Settings::default() };
         let settings =
             if state == Narrowed { Settings { narrowed: vec!["write"], ..settings } } else { settings };
-        let (done, seen) = run_with(&jail(state, &place), how, settings, &words);
+        let (done, seen) = run_with(&prepared, how, settings, &words);
         let lines = denials(&place.path(""), &seen);
         let bare = |line: &String| line.rsplit_once(' ').unwrap().0.to_owned();
         all.push((format!("{how:?}: {}", done.all()), lines.iter().map(bare).collect()));

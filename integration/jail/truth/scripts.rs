@@ -323,7 +323,8 @@ fn builds() -> Verdict {
         let mut told = Vec::new();
         for how in BOTH {
             let place = Place::new();
-            let Some(jail) = toolchain(name, &place.workspace()) else {
+            let patient = Jail::write(&place.workspace()).with(|spec| spec.limits.timeout = None);
+            let Some(jail) = toolchain(name, patient) else {
                 println!("SKIP {name}: not here");
                 break;
             };
@@ -349,14 +350,13 @@ fn builds() -> Verdict {
     Verdict::Passed
 }
 
-/// A jail that has what a build needs, where the host has it.
-fn toolchain(name: &str, workspace: &Path) -> Option<Jail> {
+/// `jail` with what a build needs, where the host has it.
+pub(super) fn toolchain(name: &str, jail: Jail) -> Option<Jail> {
     let found = |program: &str| {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.exists())
     };
     let program = found(if name == "make" { "cc" } else { name })?;
-    let jail = Jail::write(workspace).with(|spec| spec.limits.timeout = None);
     if name != "cargo" || program.starts_with("/usr") {
         return Some(jail);
     }
