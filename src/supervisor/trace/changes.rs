@@ -1,9 +1,10 @@
-//! Which files a call may change, noted before the kernel performs it.
+//! Which files a call changes, looked at before the kernel performs it and noted when it has.
 //!
 //! Danger: what is not noted here is told as untouched.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
@@ -16,12 +17,34 @@ const NAME: Ways = Ways { written: false, metadata: false, attributes: false, mo
 const WRITTEN: Ways = Ways { written: true, ..NAME };
 const MOVED: Ways = Ways { moved: true, ..NAME };
 
-/// Notes what `wish` of `process` may change; `attributes` says that it is about extended ones.
-pub(super) fn note(ledger: &mut Ledger, process: i32, wish: &Wish, led: &[Led], attributes: bool) {
+/// A file that a call changes if it succeeds.
+pub(super) struct Change {
+    path: PathBuf,
+    before: Option<State>,
+    ways: Ways,
+}
+
+impl Change {
+    /// It did, or may have.
+    pub(super) fn happened(&self, ledger: &mut Ledger, process: i32) {
+        ledger.note(&self.path, process, self.before, self.ways);
+    }
+}
+
+/// What `wish` of `process` changes if it succeeds; `attributes` says that it is about extended ones. What lies below a
+/// directory that may be moved is noted now: later it lies elsewhere, and what is where it was counts as untouched.
+pub(super) fn read(
+    ledger: &mut Ledger,
+    process: i32,
+    wish: &Wish,
+    led: &[Led],
+    attributes: bool,
+) -> Vec<Change> {
     let (first, second) = (led.first().and_then(place), led.get(1).and_then(place));
+    let mut changes = Vec::new();
     let mut name = |place: Option<&Place>, ways| {
         if let Some(place) = place {
-            ledger.note(&place.path, process, now(place), ways);
+            changes.push(Change { path: place.path.clone(), before: now(place), ways });
         }
     };
     match wish {
@@ -39,7 +62,7 @@ pub(super) fn note(ledger: &mut Ledger, process: i32, wish: &Wish, led: &[Led], 
             let exchange = *how == Renaming::Exchange;
             name(first, MOVED);
             name(second, if exchange { MOVED } else { NAME });
-            let (Some(from), Some(to)) = (first, second) else { return };
+            let (Some(from), Some(to)) = (first, second) else { return changes };
             if let Some(directory) = directory(from) {
                 ledger.note_tree(&directory, &from.path, &to.path, process);
             }
@@ -49,6 +72,7 @@ pub(super) fn note(ledger: &mut Ledger, process: i32, wish: &Wish, led: &[Led], 
         }
         Wish::Open(..) | Wish::Connect(_) | Wish::Bind(_) => {}
     }
+    changes
 }
 
 fn place(led: &Led) -> Option<&Place> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::changes;
+use super::changes::{self, Change};
 use super::judge::{Led, refused};
 use super::run::{Begins, Reader};
 use super::{Line, Said};
@@ -36,6 +36,7 @@ pub(super) struct Call {
     task: Task,
     led: Vec<Led>,
     by_filter: bool,
+    changes: Vec<Change>,
 }
 
 /// What is made of the calls.
@@ -106,6 +107,14 @@ impl Reading {
         *self.processes.entry(thread).or_insert_with(|| process_of(thread).unwrap_or(thread))
     }
 
+    /// A call has changed its files.
+    fn happened(&mut self, thread: i32, call: &Call) {
+        let process = self.process(thread);
+        for change in &call.changes {
+            change.happened(&mut self.ledger, process);
+        }
+    }
+
     /// Reads a call; `None` where there is nothing to follow.
     fn read(&mut self, thread: i32, entry: &Entry) -> Option<Call> {
         let number = i64::try_from(entry.number).unwrap_or(-1);
@@ -129,7 +138,7 @@ impl Reading {
             self.workspace = open_workspace(&task, self.ground.workspace());
         }
         let led: Vec<_> = names(&wish).into_iter().map(|name| lead(&task, &name)).collect();
-        Some(Call { wish, task, led, by_filter: false })
+        Some(Call { wish, task, led, by_filter: false, changes: Vec::new() })
     }
 }
 
@@ -151,15 +160,16 @@ impl Reader for Reading {
             (None, Some(call)) => {
                 let process = self.process(thread);
                 let attributes = call::sets_attributes(i64::from(number));
-                changes::note(&mut self.ledger, process, &call.wish, &call.led, attributes);
-                Begins::Follow(Some(call))
+                let changes = changes::read(&mut self.ledger, process, &call.wish, &call.led, attributes);
+                Begins::Follow(Some(Call { changes, ..call }))
             }
             (None, None) => Begins::Pass,
         }
     }
 
     fn ended(&mut self, thread: i32, call: Self::Call, answer: Result<i64, i32>) {
-        let (Some(call), Err(errno)) = (call, answer) else { return };
+        let Some(call) = call else { return };
+        let Err(errno) = answer else { return self.happened(thread, &call) };
         let denial = refused(&self.ground, &call.task, &call.wish, &call.led, errno, call.by_filter);
         if let Some(denial) = denial {
             let process = self.process(thread);
@@ -194,7 +204,11 @@ impl Reader for Reading {
         verdict
     }
 
-    fn gone(&mut self, thread: i32) {
+    fn gone(&mut self, thread: i32, call: Option<Self::Call>) {
+        // Killed in the middle of it.
+        if let Some(call) = call.flatten() {
+            self.happened(thread, &call);
+        }
         self.processes.remove(&thread);
     }
 

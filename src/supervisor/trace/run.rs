@@ -24,8 +24,8 @@ pub(super) trait Reader {
     /// A new program is in place in the process `process`; nothing of it has run.
     fn program(&mut self, process: i32) -> Verdict;
 
-    /// `thread` is gone; its number may be another's next.
-    fn gone(&mut self, thread: i32);
+    /// `thread` is gone, perhaps in the middle of a call; its number may be another's next.
+    fn gone(&mut self, thread: i32, call: Option<Self::Call>);
 
     /// A call could not be read.
     fn unread(&mut self, thread: i32, error: &io::Error);
@@ -50,8 +50,8 @@ pub(super) fn follow<R: Reader>(reader: &mut R) -> io::Result<()> {
     while let Some((thread, change)) = ptrace::wait()? {
         match change {
             Change::Gone => {
-                calls.remove(&thread);
-                reader.gone(thread);
+                let call = calls.remove(&thread);
+                reader.gone(thread, call);
             }
             Change::Call => {
                 end_of_call(reader, &mut calls, thread);
