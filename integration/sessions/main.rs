@@ -11,6 +11,7 @@ mod carried;
 mod finding;
 mod interrupts;
 mod invoked;
+mod jobs;
 mod kit;
 mod law;
 mod planted;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::args_session::{AgentCli, AgentCommand, StateArgs, TransitionArgs};
 use super::exit::Code;
+use super::jobs;
 use super::json_line;
 use super::output::{ColorChoice, Paint, complain, print};
 use super::show::{visible, visible_lines};
@@ -47,6 +48,8 @@ pub(super) fn in_line(
     let which = match &cli.command {
         AgentCommand::State(args) => &args.which,
         AgentCommand::Transition(args) => &args.which,
+        AgentCommand::Jobs(args) => &args.which,
+        AgentCommand::Output(args) | AgentCommand::Kill(args) => &args.which,
     };
     if which.session.is_some() {
         return Err(Diagnostic::new("session_none", "an agent speaks for its own session only")
@@ -56,6 +59,9 @@ pub(super) fn in_line(
     match &cli.command {
         AgentCommand::State(_) => tell_state(law, as_json, color),
         AgentCommand::Transition(args) => go_on(args, law, as_json, color),
+        AgentCommand::Jobs(_) => jobs::list(law, as_json, color),
+        AgentCommand::Output(args) => jobs::output(&args.id, law, as_json),
+        AgentCommand::Kill(args) => jobs::kill(&args.id, law, as_json),
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-use super::args_session::{ApproveArgs, RejectArgs, RulesArgs, SessionCommand, StateArgs, TransitionArgs};
+use super::args_session::{
+    ApproveArgs, JobArgs, JobsArgs, RejectArgs, RulesArgs, SessionCommand, StateArgs, TransitionArgs,
+};
 use super::output::ColorChoice;
 use crate::service::{EventsTo, Observe, TimeSpan};
 
@@ -66,6 +68,12 @@ pub(super) enum Command {
     State(StateArgs),
     /// Ask the session to go on by an event.
     Transition(TransitionArgs),
+    /// What commands of the session left running.
+    Jobs(JobsArgs),
+    /// What a job wrote since its command ended.
+    Output(JobArgs),
+    /// End a job: asked, and killed after two seconds.
+    Kill(JobArgs),
     /// For a person: sessions.
     #[command(subcommand)]
     Session(SessionCommand),

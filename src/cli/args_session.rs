@@ -41,6 +41,23 @@ pub(super) struct TransitionArgs {
     pub(super) which: Which,
 }
 
+/// `swbox jobs`.
+#[derive(Debug, Args)]
+pub(super) struct JobsArgs {
+    #[command(flatten)]
+    pub(super) which: Which,
+}
+
+/// `swbox output` and `swbox kill`.
+#[derive(Debug, Args)]
+pub(super) struct JobArgs {
+    /// The job; `swbox jobs` lists them.
+    #[arg(value_name = "ID")]
+    pub(super) id: String,
+    #[command(flatten)]
+    pub(super) which: Which,
+}
+
 /// An agent's command in a line of its own.
 #[derive(Debug, Parser)]
 #[command(name = "swbox", disable_help_subcommand = true)]
@@ -56,6 +73,12 @@ pub(super) enum AgentCommand {
     State(StateArgs),
     /// Ask the session to go on by an event.
     Transition(TransitionArgs),
+    /// What commands of the session left running.
+    Jobs(JobsArgs),
+    /// What a job wrote since its command ended.
+    Output(JobArgs),
+    /// End a job: asked, and killed after two seconds.
+    Kill(JobArgs),
 }
 
 /// `swbox session`.

@@ -13,6 +13,7 @@ mod doctor;
 mod exec;
 pub mod exit;
 mod explain;
+mod jobs;
 mod output;
 mod person;
 mod quick;
@@ -88,6 +89,9 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::Audit(args) => audit::audit(args, color),
         Command::Workflow(command) => workflow::workflow(command, color),
         Command::State(args) => agent::state(&args, color),
+        Command::Jobs(args) => jobs::list(&args.which.law(), args.which.json, color),
+        Command::Output(args) => jobs::output(&args.id, &args.which.law(), args.which.json),
+        Command::Kill(args) => jobs::kill(&args.id, &args.which.law(), args.which.json),
         Command::Transition(args) => agent::transition(&args, color),
         Command::Session(command) => session::session(command, color),
         Command::Approve(args) => person::approve(&args, color),

@@ -1,5 +1,5 @@
 //! What a shell leaves behind for the next command of its session: the directory it ends in and its environment. A
-//! start-up file sets a trap that writes both to the private `/tmp`, and they are read from the scratch when the
+//! start-up file sets a trap that writes both to a directory of the command's own, and they are read from the scratch when the
 //! command's processes are dead.
 //!
 //! Danger: the command can write anything in their place. What is read here is a wish of the command for the next one,
@@ -16,18 +16,21 @@ use std::path::PathBuf;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
 use super::outcome::Level;
-use super::plan::{JailPlan, Step};
+use super::plan::{Access, Grant, JailPlan, Step};
+
+/// The directory of both files, inside: this command's own, also where `/tmp` is its session's.
+pub(super) const DIRECTORY: &str = "/run/swbox";
 
 /// The start-up file, inside.
-const SCRIPT: &str = "/tmp/.swbox-shell";
+const SCRIPT: &str = "/run/swbox/shell";
 
 /// What it runs. The trap says nothing and changes no status; a shell that sets one of its own leaves nothing behind.
 const TEXT: &str = "unset BASH_ENV
-trap '{ set +x; } 2>/dev/null; { printf \"%s\\0\" \"$PWD\"; /usr/bin/env -0; } >| /tmp/.swbox-farewell 2>/dev/null' EXIT
+trap '{ set +x; } 2>/dev/null; { printf \"%s\\0\" \"$PWD\"; /usr/bin/env -0; } >| /run/swbox/farewell 2>/dev/null' EXIT
 ";
 
 /// Where it lies on the scratch.
-const LEFT: &str = "root/tmp/.swbox-farewell";
+const LEFT: &str = "root/run/swbox/farewell";
 
 /// Longest farewell that is read.
 const LIMIT: u64 = 256 * 1024;
@@ -42,10 +45,13 @@ pub struct Farewell {
 }
 
 impl JailPlan {
-    /// Asks the command, which must be a bash, for its farewell. A level without a private `/tmp` gives none.
+    /// Asks the command, which must be a bash, for its farewell. A level without a root of its own gives none.
     #[must_use]
     pub fn with_farewell(mut self) -> Self {
         if self.level == Level::Full {
+            self.steps.push(Step::Dir { path: DIRECTORY.into(), mode: 0o700 });
+            let access = Access::CHANGE.with(Access::READ_FILE).and(self.landlock.handled);
+            self.landlock.grants.push(Grant { path: DIRECTORY.into(), access, follow: false });
             self.steps.push(Step::File { path: SCRIPT.into(), bytes: TEXT.as_bytes().to_vec() });
             self.env.insert("BASH_ENV".into(), SCRIPT.into());
             self.farewell = true;

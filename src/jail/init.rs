@@ -9,9 +9,10 @@ use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
-use rustix::process::{DumpableBehavior, Signal, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::git::Layout;
+use super::keeper::{Entered, Whose, own_space};
 use super::mount::{Beginning, Root};
 use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
@@ -86,8 +87,17 @@ pub(super) struct First<'a> {
     pub(super) launchers: &'a [RawFd],
     /// Whose memory it works in. In the launcher's own it says when it is done with that, by its first message.
     pub(super) memory: Memory,
+    /// The session that the command joins; this process is in its namespaces.
+    pub(super) session: Option<&'a Entered>,
     /// Where the rest comes from. Until it is there the launcher works in the same memory: no C library till then.
     pub(super) rest: &'a Handover<Inside<'a>>,
+}
+
+impl First<'_> {
+    /// Whether the end of this process is the end of all others inside: it is pid 1 of a namespace.
+    fn alone(&self) -> bool {
+        self.namespaces.pid && self.session.is_none()
+    }
 }
 
 /// Everything else that the first process needs.
@@ -152,8 +162,11 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
     if !first.namespaces.user {
         return Ok(Begun { root: None, umask });
     }
-    namespace::map_ids(first.ids.0, first.ids.1).at(Stage::Maps, &"user and group")?;
-    if first.namespaces.net {
+    match first.session {
+        Some(session) => session.begin().at(Stage::Session, &"its keeper")?,
+        None => namespace::map_ids(first.ids.0, first.ids.1).at(Stage::Maps, &"user and group")?,
+    }
+    if first.namespaces.net && (first.session.is_none() || first.ends.outside.is_some()) {
         crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
     }
     Ok(Begun { root: Some(mount::begin(first.beginning)?), umask })
@@ -179,14 +192,20 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let signals = signal::descriptor(&awaited).at(Stage::Parent, &"signals")?;
     let (mut scratch, mut told) = (None, Vec::new());
-    if !plan.namespaces.pid {
+    if !first.alone() {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
     if let Some(root) = begun.root {
         if let Some(outside) = &first.ends.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
         }
-        let built = mount::build(root, first.beginning, plan, &inside.layout)?;
+        let built = mount::build(
+            root,
+            first.beginning,
+            plan,
+            &inside.layout,
+            first.session.map(|session| &session.tree),
+        )?;
         let given_up = built.given_up.into_iter();
         told.extend(given_up.map(|(protection, reason)| Message::Degraded(protection, reason)));
         if let Some(outlet) = &first.ends.outlet {
@@ -247,7 +266,7 @@ struct Started {
 fn start(first: &First<'_>, inside: &Inside<'_>) -> Result<Started, Message> {
     let (mut failure, mut unwatched) = (None, None);
     let spawned = spawn_sharing(&mut || {
-        failure = Some(match confine(first.ends, inside) {
+        failure = Some(match confine(first, inside) {
             Err(error) => Message::Failed(error),
             Ok(refused) => {
                 unwatched = refused;
@@ -273,7 +292,8 @@ fn start(first: &First<'_>, inside: &Inside<'_>) -> Result<Started, Message> {
 /// with which a listener was refused, where the command may run without one.
 ///
 /// The first process stays out of the domain: nothing that is in it may trace a process that is not.
-fn confine(ends: &Ends, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
+fn confine(first: &First<'_>, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
+    let ends = first.ends;
     landlock::restrict(&inside.domain).map_err(|problem| SetupError {
         stage: Stage::Landlock,
         errno: 0,
@@ -284,6 +304,21 @@ fn confine(ends: &Ends, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> 
         rustix::stdio::dup2_stderr(err).at(Stage::Descriptors, &"stderr")?;
     }
     limits::apply(&inside.plan.limits).at(Stage::Limits, &"resource limits")?;
+    if first.session.is_some() {
+        // Where this process's parent is killed, the keeper sees that before this one has executed anything.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .at(Stage::Parent, &"the command's end")?;
+        if rustix::process::getppid().is_none_or(Pid::is_init) {
+            return Err(SetupError::new(
+                Stage::Parent,
+                &io::Error::from_raw_os_error(libc::ESRCH),
+                "the first process",
+            ));
+        }
+    }
+    if inside.plan.detached {
+        rustix::process::setsid().at(Stage::Parent, &"a session of its own")?;
+    }
     for signal in [libc::SIGPIPE, libc::SIGCHLD] {
         signal::set_default(signal);
     }
@@ -321,7 +356,8 @@ fn confine(ends: &Ends, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> 
 /// With [`Memory::Shared`] the launcher goes on beside this: here are system calls only, and no memory is asked for.
 fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
     let (command, pipe) = (begun.command, first.ends.pipe.as_fd());
-    let alone = first.namespaces.pid;
+    let alone = first.alone();
+    let space = first.session.and_then(|_| own_space());
     let (mut stops, mut stopped, mut resume) = (0, false, None);
     let changes = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
@@ -341,7 +377,7 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
             let status = status.as_raw();
             let full = prepared.scratch.as_ref().is_some_and(limits::full);
             Message::Exited { status, started: begun.at, ended: now(), full }.send(pipe);
-            if !alone {
+            if !alone && first.session.is_none() {
                 orphans::end_all();
             }
             return 0;
@@ -363,7 +399,10 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
                 0 => drop(signal::send(command, value)),
                 // Everything but this process, which is all that its PID namespace has.
                 _ if alone => drop(signal::send(-1, value & !BROADCAST)),
-                _ => orphans::signal_all(value & !BROADCAST),
+                _ => match space {
+                    Some(space) => drop(Whose { space, hidden: false }.signal(value & !BROADCAST)),
+                    None => orphans::signal_all(value & !BROADCAST),
+                },
             },
             Ok(Some(received)) if received.signal == LAUNCHER_GONE.as_raw() => {
                 if launcher_gone(first).unwrap_or(true) {

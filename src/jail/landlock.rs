@@ -15,7 +15,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use super::outcome::Level;
 use super::plan::{Access, LandlockPlan};
@@ -105,9 +105,15 @@ pub fn restrict(plan: &LandlockPlan) -> Result<(), Error> {
     for grant in &plan.grants {
         let link = if grant.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::PATH | OFlags::CLOEXEC | link;
-        let found = match rustix::fs::open(&grant.path, flags, Mode::empty()) {
+        let found = if plan.straight.iter().any(|around| grant.path.starts_with(around)) {
+            rustix::fs::openat2(CWD, &grant.path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+        } else {
+            rustix::fs::open(&grant.path, flags, Mode::empty())
+        };
+        let found = match found {
             Ok(found) => found,
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => continue,
+            Err(rustix::io::Errno::LOOP) if !plan.straight.is_empty() => continue,
             Err(e) => return Err(Error::Path(grant.path.clone(), e.to_string())),
         };
         let mut files = rights(grant.access) & handled.files;

@@ -19,6 +19,7 @@ use super::farewell;
 use super::gate;
 use super::git::{self, Findings, Layout};
 use super::init::{self, Ends, First, Inside, Watched};
+use super::keeper::{Entered, Left};
 use super::limits;
 use super::namespace;
 use super::observer::{Observing, Scene, protected};
@@ -34,6 +35,7 @@ use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
 use super::sockets;
 use super::spread::spread;
+use super::streams;
 use super::watch::{Ended, Watch};
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
@@ -79,6 +81,25 @@ pub fn launch_best(
     }
 }
 
+/// Runs the command of `plan`, which must be made for that, in the session that it has entered. Gives also what the
+/// command has left running there; with that dropped it is ended.
+///
+/// # Errors
+/// As for [`launch`]; `setup_session` where the session cannot be joined, and then the command has not run.
+pub fn launch_in(
+    plan: &JailPlan,
+    session: Entered,
+    capture: Capture,
+    observing: Observing<'_>,
+) -> Result<(Outcome, Option<Left>), Diagnostic> {
+    let beginning = Beginning { memory: Memory::Copied, ..Beginning::of(plan, capture, observing.is_some()) };
+    begin(&beginning, || Ok((plan, capture)), observing, Some(session)).map_err(|failure| match failure {
+        Failure::Refused(error) => explain(plan.namespaces, &SetupError { stage: Stage::Session, ..error }),
+        Failure::Otherwise => Diagnostic::new("setup_session", "the plan is not what was begun"),
+        Failure::Fatal(diagnostic) => diagnostic,
+    })
+}
+
 /// Which plan is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
@@ -105,7 +126,9 @@ pub fn launch_begun(
             if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
         },
         None,
+        None,
     );
+    let first = first.map(|(outcome, _)| outcome);
     let best = match (made.into_inner(), first) {
         (Some(best), Err(Failure::Refused(error))) => {
             let outcome = descend(&plan(Which::Whole)?, Err(Failure::Refused(error)), capture(&best), None)?;
@@ -167,7 +190,7 @@ fn descend(
 /// One try of one plan.
 fn attempt(plan: &JailPlan, capture: Capture, observing: Observing<'_>) -> Result<Outcome, Failure> {
     let beginning = Beginning::of(plan, capture, observing.is_some());
-    begin(&beginning, || Ok((plan, capture)), observing)
+    begin(&beginning, || Ok((plan, capture)), observing, None).map(|(outcome, _)| outcome)
 }
 
 /// One try of a plan that is made when the jail has been begun.
@@ -175,7 +198,8 @@ fn begin<'p>(
     beginning: &Beginning,
     plan: impl FnOnce() -> Result<(&'p JailPlan, Capture), Failure>,
     mut observing: Observing<'_>,
-) -> Result<Outcome, Failure> {
+    session: Option<Entered>,
+) -> Result<(Outcome, Option<Left>), Failure> {
     if !single_threaded() {
         return Err(Failure::Fatal(Diagnostic::new(
             "not_single_threaded",
@@ -198,6 +222,10 @@ fn begin<'p>(
     let (inlet, outlet) = pair(beginning.kept).map_err(fatal(Stage::Descriptors, "socket pair"))?;
     let (captured, output) =
         capture_pipes(beginning.captured).map_err(fatal(Stage::Descriptors, "output pipes"))?;
+    let (relays, output) = match (&session, output) {
+        (Some(_), None) => streams::relays().map_err(fatal(Stage::Descriptors, "output pipes"))?,
+        (_, output) => (None, output),
+    };
     let workspace = open_workspace(&beginning.workspace)
         .map_err(fatal(Stage::Workspace, &beginning.workspace.display().to_string()))?;
     // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
@@ -209,7 +237,9 @@ fn begin<'p>(
     let ends = ManuallyDrop::new(Ends { pipe, output, outside, outlet, calls });
     let sockets = [&inside, &inlet, &watch_inlet].into_iter().flatten().map(AsRawFd::as_raw_fd);
     let pipes = captured.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
-    let launchers: Vec<RawFd> = sockets.chain(pipes).chain([reader.as_raw_fd()]).collect();
+    let relayed = relays.iter().flat_map(|(out, err)| [out.pipe(), err.pipe()]).flatten();
+    let relayed = relayed.map(|pipe| pipe.as_raw_fd());
+    let launchers: Vec<RawFd> = sockets.chain(pipes).chain(relayed).chain([reader.as_raw_fd()]).collect();
     // Declared before the first process is made, so that it goes when that has ended.
     let place = OnceCell::new();
     let rest = Handover::default();
@@ -220,6 +250,7 @@ fn begin<'p>(
         ends: &ends,
         launchers: &launchers,
         memory,
+        session: session.as_ref(),
         rest: &rest,
     };
     let (mut early, mut late) = (|| -> i32 { init::run(&first) }, || -> i32 { init::run(&first) });
@@ -262,6 +293,7 @@ fn begin<'p>(
         let keep = capture.kept();
         (Stream::new(out, keep), Stream::new(err, keep))
     });
+    let streams = streams.or(relays);
     let given = place.get_or_init(|| Inside {
         plan,
         layout,
@@ -272,7 +304,11 @@ fn begin<'p>(
         mask: masked.former(),
     });
     rest.give(given);
-    let spawned = spawned.unwrap_or_else(|| spawn(&workspace, &first, &mut late));
+    let spawned = match (spawned, &session) {
+        (Some(spawned), _) => spawned,
+        (None, None) => spawn(&workspace, &first, &mut late),
+        (None, Some(session)) => spawn_in(plan, session, &workspace, &first, &mut late),
+    };
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
         _ => Ok(None),
@@ -281,6 +317,7 @@ fn begin<'p>(
     drop(inside);
     let result = match spawned {
         Ok(child) => Watch::new(child, memory, reader, streams, plan.limits.timeout)
+            .map(|watch| watch.in_session(session.is_some(), plan.detached))
             .map(|watch| watch.attended(again(&mut observing), plan, watch_inlet))
             .and_then(Watch::run)
             .map_err(fatal(Stage::Parent, "watching over the command")),
@@ -296,7 +333,22 @@ fn begin<'p>(
         let _ = rustix::process::set_dumpable_behavior(dumpable);
     }
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
-    let ended = result?;
+    let mut ended = result?;
+    // What was cut off, what could go on changing what is looked at now, and what must be watched does not go on.
+    let ends = ended.timed_out
+        || !ended.is_whole()
+        || !given.layout.originals.is_empty()
+        || observing.as_ref().is_some_and(|observer| {
+            observer.required() || observer.watching(plan).how == seccomp::Handover::Tracer
+        });
+    let (pipes, listener) = (std::mem::take(&mut ended.pipes), ended.listener.take());
+    let going_on = match &session {
+        Some(session) if ends => session.end().map(|()| None),
+        Some(session) => session.left(pipes, listener),
+        None => Ok(None),
+    };
+    // A keeper that is gone took everything with it.
+    let going_on = going_on.unwrap_or_default();
     if let Some(observer) = &mut observing {
         observer.end();
     }
@@ -316,8 +368,14 @@ fn begin<'p>(
     outcome.config = config;
     outcome.farewell = left.as_ref().filter(|_| plan.farewell).and_then(farewell::read);
     let sound = outcome.is_sound() && outcome.exit == Exit::Code(0);
-    if let (Some(outputs), Some(left), true) = (&plan.outputs, &left, sound) {
-        outcome.outputs = Some(outputs::keep(outputs, left, &workspace, plan.limits.scratch));
+    match (&plan.outputs, &left) {
+        (Some(_), _) if sound && going_on.is_some() => {
+            outcome.degraded.push("outputs-not-kept: something that the command started goes on".to_owned());
+        }
+        (Some(outputs), Some(left)) if sound => {
+            outcome.outputs = Some(outputs::keep(outputs, left, &workspace, plan.limits.scratch));
+        }
+        _ => {}
     }
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, domain)));
     outcome.degraded.extend(powerless);
@@ -325,7 +383,7 @@ fn begin<'p>(
     outcome.degraded.extend(layout.unkept());
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
-    Ok(outcome)
+    Ok((outcome, going_on))
 }
 
 /// The plan's Landlock domain with what only the host can tell: writable git directories, the private directories of
@@ -514,6 +572,21 @@ fn spawn<'a>(
 ) -> io::Result<Beside<'a>> {
     let before = enter(workspace)?;
     let spawned = spawn_into(namespace::clone_flags(first.namespaces), first.memory, run);
+    close_copies(first.ends.each());
+    leave(before);
+    spawned
+}
+
+/// As [`spawn`], for a command of a session.
+fn spawn_in<'a>(
+    plan: &JailPlan,
+    session: &Entered,
+    workspace: &OwnedFd,
+    first: &First<'_>,
+    run: &'a mut dyn FnMut() -> i32,
+) -> io::Result<Beside<'a>> {
+    let before = enter(workspace)?;
+    let spawned = namespace::spawn_in_session(plan, &session.spaces, run);
     close_copies(first.ends.each());
     leave(before);
     spawned

@@ -19,6 +19,7 @@ use rustix::mount::{
 };
 
 use super::git::{COPIES, Hold, Layout, ON_SCRATCH};
+use super::graft;
 use super::limits;
 use super::outputs::KEPT;
 use super::overlay;
@@ -34,7 +35,7 @@ use crate::sys::mount::{Attributes, set_attributes};
 const ATTACH_AT: [&str; 2] = ["/dev/shm", "/dev/pts"];
 
 /// What every bind of a host tree loses.
-const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
+pub(super) const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
 
 /// The root under construction.
 pub(super) struct Root {
@@ -107,16 +108,21 @@ pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
 }
 
 /// Builds the rest of the plan's root and makes it `/` of this process. The working directory must be the workspace.
+/// `session` is the tree of the session's directories, for a command of one.
 pub(super) fn build(
     mut root: Root,
     beginning: &Beginning,
     plan: &JailPlan,
     layout: &Layout,
+    session: Option<&OwnedFd>,
 ) -> Result<Built, SetupError> {
     for step in plan.steps.iter().filter(|step| !beginning.steps.contains(step)) {
         root.perform_of(plan, layout, step)?;
     }
     root.close_proc(plan).at(Stage::Proc, &"/proc")?;
+    if let Some(tree) = session {
+        root.graft(plan, tree).at(Stage::Session, &"the session's directories")?;
+    }
     root.enter().at(Stage::Pivot, &"the new root")?;
     Ok(Built { given_up: root.given_up, scratch: root.scratch })
 }
@@ -150,6 +156,14 @@ impl Root {
             made: 0,
             given_up: Vec::new(),
         })
+    }
+
+    /// Lays the session's directories over the private ones.
+    fn graft(&mut self, plan: &JailPlan, tree: &OwnedFd) -> io::Result<()> {
+        // Only what is attached can be copied.
+        rustix::fs::mkdirat(&self.scratch, "session", Mode::from_raw_mode(0o700))?;
+        attach(tree, self.scratch.as_fd(), "session")?;
+        graft::graft(plan, tree, &mut self.points)
     }
 
     /// Changes to the new root and lets go of the old one.
@@ -513,7 +527,7 @@ fn attributes(writable: bool, exec: bool) -> Attributes {
 }
 
 /// Whether `inner` lies below `outer`; both are absolute and plain, so their bytes say it.
-fn below(inner: &Path, outer: &Path) -> bool {
+pub(super) fn below(inner: &Path, outer: &Path) -> bool {
     let rest = inner.as_os_str().as_bytes().strip_prefix(outer.as_os_str().as_bytes());
     rest.is_some_and(|rest| rest.starts_with(b"/"))
 }
@@ -523,7 +537,11 @@ fn text_path(text: std::ffi::CString) -> PathBuf {
 }
 
 /// A detached copy of the mount tree at `path`.
-fn clone_tree(from: impl AsFd, path: impl rustix::path::Arg, recursive: bool) -> rustix::io::Result<OwnedFd> {
+pub(super) fn clone_tree(
+    from: impl AsFd,
+    path: impl rustix::path::Arg,
+    recursive: bool,
+) -> rustix::io::Result<OwnedFd> {
     let mut flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     if recursive {

@@ -3,10 +3,14 @@
 //! Danger: capabilities that survive here are those of the whole namespace: mounts, network, ptrace of pid 1.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::plan::JailPlan;
+use crate::sys::process::{Beside, spawn_led};
 
 /// Bits of `clone(2)` for a plan.
 pub(super) fn clone_flags(namespaces: super::plan::Namespaces) -> i32 {
@@ -21,6 +25,29 @@ pub(super) fn clone_flags(namespaces: super::plan::Namespaces) -> i32 {
         flags |= libc::CLONE_NEWNET;
     }
     flags
+}
+
+/// Makes the first process of a session's command: in the session's namespaces, with a mount namespace of its own. The
+/// network namespace is the session's where the plan has one that leads nowhere, else as the plan says.
+pub(super) fn spawn_in_session<'a>(
+    plan: &JailPlan,
+    spaces: &[OwnedFd; 4],
+    run: &'a mut dyn FnMut() -> i32,
+) -> io::Result<Beside<'a>> {
+    let mut new = libc::CLONE_NEWNS;
+    if plan.namespaces.net && plan.egress.is_some() {
+        new |= libc::CLONE_NEWNET;
+    }
+    spawn_led(&mut || join(plan, spaces), new, run)
+}
+
+fn join(plan: &JailPlan, [user, net, ipc, pid]: &[OwnedFd; 4]) -> io::Result<()> {
+    rustix::thread::move_into_link_name_space(user.as_fd(), None)?;
+    if plan.namespaces.net && plan.egress.is_none() {
+        rustix::thread::move_into_link_name_space(net.as_fd(), None)?;
+    }
+    rustix::thread::move_into_link_name_space(ipc.as_fd(), None)?;
+    Ok(rustix::thread::move_into_link_name_space(pid.as_fd(), None)?)
 }
 
 /// Maps the caller's user and group to themselves, and nobody else. Supplementary groups cannot be changed any more.

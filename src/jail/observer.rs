@@ -82,6 +82,10 @@ pub(super) struct Attending<'a> {
     pub(super) how: Handover,
     /// Where the listener comes out, until it has.
     pub(super) inlet: Option<UnixStream>,
+    /// Whether something of the command may outlive the observer; its calls then need another to answer them.
+    pub(super) keeps: bool,
+    /// A copy of the listener for that.
+    pub(super) kept: Option<OwnedFd>,
 }
 
 impl Attending<'_> {
@@ -101,7 +105,12 @@ impl Attending<'_> {
             return self.attach(&inlet);
         }
         match super::outlet::take(&inlet)? {
-            Some(listener) => self.observer.begin(Begun { listener: Some(listener), thread: None }),
+            Some(listener) => {
+                if self.keeps {
+                    self.kept = Some(listener.try_clone()?);
+                }
+                self.observer.begin(Begun { listener: Some(listener), thread: None })
+            }
             // The inside has ended, or goes on unwatched; it says which.
             None => Ok(()),
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::farewell;
 use super::outcome::{Achieved, Level};
 use super::seccomp::FilterSpec;
 use crate::profile::{Limits, Protection};
@@ -98,6 +99,8 @@ pub struct LandlockPlan {
     pub no_tcp: bool,
     /// Standard streams that are regular files may be reopened by name (`> /dev/stdout`) with the mode they have.
     pub stdio: bool,
+    /// Directories that others fill: a rule for what lies below is left out where a link would lead to it.
+    pub straight: Vec<PathBuf>,
 }
 
 /// How the workspace is seen inside.
@@ -261,6 +264,10 @@ pub struct JailPlan {
     pub repositories: Option<PathBuf>,
     /// Whether the command is a bash that is asked for the directory and environment that it ends with.
     pub farewell: bool,
+    /// The private directories that are the session's, for a command that joins one.
+    pub shared: Vec<PathBuf>,
+    /// Whether the command gets a process group of its own, which no signal to swbox's group reaches.
+    pub detached: bool,
     /// Each protection and how it will be achieved.
     pub protections: Vec<(Protection, Achieved)>,
     /// The protections that must be had; the rest is given up where the host cannot give it.
@@ -281,6 +288,30 @@ impl JailPlan {
             state.clone_into(&mut order.state);
         }
         self.fallback = self.fallback.map(|lesser| Box::new(lesser.for_state(state)));
+        self
+    }
+
+    /// Whether the command can join a session's namespaces: it must have all of them.
+    pub fn can_join(&self) -> bool {
+        self.namespaces.user && self.namespaces.pid
+    }
+
+    /// For a command that joins a session: of its private directories those are the session's that `shares` says.
+    /// Signals reach the session's processes, whatever state they were started in, and none outside: either the
+    /// command's process group is its own, or signals to the group are closed.
+    #[must_use]
+    pub fn joining(mut self, shares: impl Fn(&Path) -> bool, detached: bool) -> Self {
+        let private = self.steps.iter().filter_map(|step| match step {
+            Step::Dir { path, .. } if path != farewell::DIRECTORY && shares(path) => Some(path.clone()),
+            _ => None,
+        });
+        self.shared = private.collect();
+        self.shared.sort();
+        self.landlock.straight.clone_from(&self.shared);
+        self.landlock.scope_signals = false;
+        self.filter.shared_group = !detached;
+        self.detached = detached;
+        self.fallback = None;
         self
     }
 }

@@ -182,6 +182,8 @@ fn shaped(spec: &SandboxSpec, host: &Host, argv: &[OsString], shape: Shape) -> R
             .then(|| Outputs { paths: spec.outputs.clone(), never: spec.protected.clone() }),
         repositories: spec.repositories.clone().filter(|_| view == View::Writable),
         farewell: false,
+        shared: Vec::new(),
+        detached: false,
         protections: judgement.achievements,
         strict: protection::strict(spec),
         degraded: judgement.degraded,
@@ -393,5 +395,6 @@ fn landlock(spec: &SandboxSpec, abi: u32, view: View, mounts: bool) -> LandlockP
         no_tcp: !matches!(spec.rights.network, NetworkRight::Open)
             && (!mounts || spec.rights.network == NetworkRight::None),
         stdio: true,
+        straight: Vec::new(),
     }
 }

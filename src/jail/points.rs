@@ -56,6 +56,17 @@ impl Points {
         )
     }
 
+    /// Opens what is at `path` itself, which may be a link.
+    pub(super) fn own(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat2(
+            &self.root,
+            inside(path),
+            OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW,
+            Mode::empty(),
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
+        )
+    }
+
     /// Makes `path` with its parents on the scratch; whether it is a plain directory there.
     fn plain(&mut self, path: &Path, mode: Mode) -> rustix::io::Result<bool> {
         if self.plain.contains(bytes(path)) {

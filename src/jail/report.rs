@@ -58,10 +58,12 @@ pub(super) enum Stage {
     Seccomp,
     /// Closing descriptors.
     Descriptors,
+    /// The session's namespaces and directories.
+    Session,
 }
 
 impl Stage {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Parent,
         Self::Maps,
         Self::Root,
@@ -84,6 +86,7 @@ impl Stage {
         Self::Fork,
         Self::Seccomp,
         Self::Descriptors,
+        Self::Session,
     ];
 
     /// The diagnostic code.
@@ -111,6 +114,7 @@ impl Stage {
             Self::Fork => "setup_fork",
             Self::Seccomp => "setup_seccomp",
             Self::Descriptors => "setup_descriptors",
+            Self::Session => "setup_session",
         }
     }
 }

@@ -26,6 +26,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long captured output is awaited after the end of the command.
 const DRAIN: Duration = Duration::from_millis(200);
 
+/// Signals of whoever no longer wants to wait.
+const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
 /// Signals that are never handed on: they are about swbox's own children and pipes.
 const OWN: [i32; 3] = [libc::SIGCHLD, libc::SIGPIPE, libc::SIGURG];
 
@@ -46,6 +49,17 @@ pub(super) struct Ended {
     pub(super) interrupted: bool,
     /// What was captured.
     pub(super) output: Option<(Captured, Captured)>,
+    /// Pipes that others than the command's first process may still write to.
+    pub(super) pipes: Vec<OwnedFd>,
+    /// Where the calls of what a watched command left arrive.
+    pub(super) listener: Option<OwnedFd>,
+}
+
+impl Ended {
+    /// Whether the command's end was seen by its first process, or that it never began.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.last, Some(Message::Exited { .. } | Message::NotExecuted { .. } | Message::Failed(_)))
+    }
 }
 
 /// The state of watching.
@@ -55,6 +69,10 @@ pub(super) struct Watch<'a> {
     reports: Option<OwnedFd>,
     signals: OwnedFd,
     streams: Option<(Stream, Stream)>,
+    /// Whether what the command has left may go on; its pipes are then not read to their end.
+    leaves: bool,
+    /// Whether the terminal's signals do not reach the command by themselves.
+    detached: bool,
     deadline: Option<u64>,
     timed_out: bool,
     stops: i32,
@@ -81,6 +99,8 @@ impl<'a> Watch<'a> {
             reports: Some(reports),
             signals: signal::descriptor(&Set::all())?,
             streams,
+            leaves: false,
+            detached: false,
             deadline: timeout.map(after),
             timed_out: false,
             stops: 0,
@@ -92,6 +112,12 @@ impl<'a> Watch<'a> {
         })
     }
 
+    /// For a command of a session, which may leave something running, and may be out of the terminal's reach.
+    pub(super) fn in_session(mut self, leaves: bool, detached: bool) -> Self {
+        (self.leaves, self.detached) = (leaves, detached);
+        self
+    }
+
     /// With somebody who watches the command's calls; the listener comes out of `inlet`.
     pub(super) fn attended(
         mut self,
@@ -99,9 +125,10 @@ impl<'a> Watch<'a> {
         plan: &JailPlan,
         inlet: Option<UnixStream>,
     ) -> Self {
+        let keeps = self.leaves;
         self.attending = observing.map(|observer| {
             let how = observer.watching(plan).how;
-            Attending { observer, how, inlet }
+            Attending { observer, how, inlet, keeps, kept: None }
         });
         self
     }
@@ -117,15 +144,24 @@ impl<'a> Watch<'a> {
             // wait, and it must not go on.
             self.step(&mut buffer)?;
         }
-        if let Some(attending) = self.attending.take() {
+        let mut listener = None;
+        if let Some(mut attending) = self.attending.take() {
             attending.observer.leaving();
+            listener = attending.kept.take();
         }
         // The pipe closes when the first process ends; the kernel has then killed all others inside.
         let status = self.child.wait()?;
-        self.deadline = Some(after(DRAIN));
-        while self.open_streams() && self.deadline.is_some_and(|deadline| now() < deadline) {
-            self.step(&mut buffer)?;
+        if self.leaves {
+            self.drain(&mut buffer)?;
+        } else {
+            self.deadline = Some(after(DRAIN));
+            while self.open_streams() && self.deadline.is_some_and(|deadline| now() < deadline) {
+                self.step(&mut buffer)?;
+            }
         }
+        let pipes = self.streams.iter_mut().flat_map(|(out, err)| [out.take_pipe(), err.take_pipe()]);
+        let pipes = if self.leaves { pipes.flatten().collect() } else { Vec::new() };
+        let kept = self.streams.filter(|(out, _)| out.is_kept());
         Ok(Ended {
             last: self.last,
             degraded: self.degraded,
@@ -133,7 +169,9 @@ impl<'a> Watch<'a> {
             status,
             timed_out: self.timed_out,
             interrupted: self.interrupted,
-            output: self.streams.map(|(out, err)| (out.finish(), err.finish())),
+            output: kept.map(|(out, err)| (out.finish(), err.finish())),
+            pipes,
+            listener,
         })
     }
 
@@ -156,13 +194,50 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Reads what the command has written, which is in the pipes by now, and hands it on; what others write to them
+    /// beside it must not hold this up. Whoever signals does not want to wait for a reader.
+    fn drain(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        self.deadline = None;
+        for stream in self.streams.iter_mut().flat_map(|(out, err)| [out, err]) {
+            stream.end_with_what_is_there();
+        }
+        while self.streams.as_ref().is_some_and(|(out, err)| out.is_busy() || err.is_busy()) {
+            let [signalled, _, _, moves @ ..] = self.poll()?;
+            self.carry(moves, buffer)?;
+            while !signalled.is_empty()
+                && let Some(received) = signal::take(self.signals.as_fd())?
+            {
+                self.interrupted |= received.signal == libc::SIGINT && !received.by_process;
+                if ENDING.contains(&received.signal) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what can be moved of the streams: out and err to be read, and to be handed on.
+    fn carry(&mut self, moves: [PollFlags; 4], buffer: &mut [u8]) -> io::Result<()> {
+        let Some((stdout, stderr)) = &mut self.streams else { return Ok(()) };
+        let [out, err, out_on, err_on] = moves.map(|events| !events.is_empty());
+        for (stream, reads, writes) in [(stdout, out, out_on), (stderr, err, err_on)] {
+            if reads {
+                stream.read(buffer)?;
+            }
+            if writes {
+                stream.hand_on();
+            }
+        }
+        Ok(())
+    }
+
     fn open_streams(&self) -> bool {
         self.streams.as_ref().is_some_and(|(out, err)| out.pipe().is_some() || err.pipe().is_some())
     }
 
     /// Waits for the next event and handles all that are there.
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        let [signalled, reported, out, err, called] = self.poll()?;
+        let [signalled, reported, called, moves @ ..] = self.poll()?;
         if called.contains(PollFlags::IN) {
             if let Some(attending) = &mut self.attending {
                 attending.ready()?;
@@ -171,43 +246,44 @@ impl<'a> Watch<'a> {
             // The last process that the filter held is gone.
             self.attending = None;
         }
-        let [signalled, reported, out, err] =
-            [signalled, reported, out, err].map(|events| !events.is_empty());
+        let [signalled, reported] = [signalled, reported].map(|events| !events.is_empty());
         if signalled {
             self.forward_but(0)?;
         }
         if reported {
             self.report()?;
         }
-        if let Some((stdout, stderr)) = &mut self.streams {
-            if out {
-                stdout.read(buffer)?;
-            }
-            if err {
-                stderr.read(buffer)?;
-            }
-        }
+        self.carry(moves, buffer)?;
         if self.reports.is_some() && self.deadline.is_some_and(|deadline| now() >= deadline) {
             self.expire()?;
         }
         Ok(())
     }
 
-    /// Waits; says what there is of signals, reports, stdout, stderr, watched calls.
-    fn poll(&self) -> io::Result<[PollFlags; 5]> {
-        let out = self.streams.as_ref().and_then(|(out, _)| out.pipe());
-        let err = self.streams.as_ref().and_then(|(_, err)| err.pipe());
-        let calls = self.attending.as_ref().and_then(Attending::source);
-        let sources = [Some(self.signals.as_fd()), self.reports.as_ref().map(AsFd::as_fd), out, err, calls];
+    /// Waits; says what there is of signals, reports, watched calls, stdout, stderr, and where both are handed on.
+    fn poll(&self) -> io::Result<[PollFlags; 7]> {
+        let (out, err) =
+            (self.streams.as_ref().map(|both| &both.0), self.streams.as_ref().map(|both| &both.1));
+        let (reads, writes) = (PollFlags::IN, PollFlags::OUT);
+        let sources = [
+            (Some(self.signals.as_fd()), reads),
+            (self.reports.as_ref().map(AsFd::as_fd), reads),
+            (self.attending.as_ref().and_then(Attending::source), reads),
+            (out.and_then(Stream::pipe), reads),
+            (err.and_then(Stream::pipe), reads),
+            (out.and_then(Stream::onward), writes),
+            (err.and_then(Stream::onward), writes),
+        ];
+        let there = sources.iter().filter_map(|(source, flags)| Some(((*source)?, *flags)));
         let mut polled: Vec<_> =
-            sources.iter().flatten().map(|source| PollFd::from_borrowed_fd(*source, PollFlags::IN)).collect();
+            there.map(|(source, flags)| PollFd::from_borrowed_fd(source, flags)).collect();
         let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
         match poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         let mut events = polled.iter().map(PollFd::revents);
-        Ok(sources.map(|source| source.and_then(|_| events.next()).unwrap_or(PollFlags::empty())))
+        Ok(sources.map(|(source, _)| source.and_then(|_| events.next()).unwrap_or(PollFlags::empty())))
     }
 
     /// The wall clock ran out: ask, then kill.
@@ -234,7 +310,10 @@ impl<'a> Watch<'a> {
     fn forward_but(&mut self, ignored: i32) -> io::Result<()> {
         while let Some(received) = signal::take(self.signals.as_fd())? {
             self.interrupted |= received.signal == libc::SIGINT && !received.by_process;
-            if received.by_process && received.signal != ignored && !OWN.contains(&received.signal) {
+            if (received.by_process || self.detached)
+                && received.signal != ignored
+                && !OWN.contains(&received.signal)
+            {
                 self.hand_on(received.signal)?;
             }
         }

@@ -260,6 +260,7 @@ fn session(session: &SessionShown) -> Value {
         "approval": session.approval,
         "approved": session.approved,
         "touched": { "source": session.source, "files": session.touched },
+        "job": session.job,
         "unrecorded": session.unrecorded.as_ref().map(diagnostic_to_json),
     })
 }

@@ -76,6 +76,20 @@ pub(super) fn launch(
     launch: Launch<'_>,
     whole: Option<&dyn Fn() -> Result<JailPlan, Diagnostic>>,
 ) -> Result<(Outcome, Effects), Diagnostic> {
+    launch_by(launch, &mut |observer| perform(launch, whole, observer))
+}
+
+/// Runs the command, with whoever watches it.
+pub(super) type Launcher<'a> = dyn FnMut(Option<&mut dyn Observer>) -> Result<Outcome, Diagnostic> + 'a;
+
+/// As [`launch`], with another way to run the command.
+///
+/// # Errors
+/// As for [`launch`].
+pub(super) fn launch_by(
+    launch: Launch<'_>,
+    perform: &mut Launcher<'_>,
+) -> Result<(Outcome, Effects), Diagnostic> {
     let Launch { setting, run, judgement, rights, plan, choice, .. } = launch;
     let events = match &run.events {
         Some(to) => Some(Events::open(to, &effects::open_to_commands(plan))?),
@@ -93,14 +107,14 @@ pub(super) fn launch(
     let reads = choice.reads || choice.mode == Mode::Trace;
     let settings = Settings { reads, required, narrowed: rights.narrowed.clone() };
     let (launched, seen) = match choice.mode {
-        Mode::Off => (perform(launch, whole, None), None),
+        Mode::Off => (perform(None), None),
         Mode::Notify => {
             let mut watcher = Watcher::new(settings, &mut eyes);
-            (perform(launch, whole, Some(&mut watcher)), Some(watcher.into_seen()))
+            (perform(Some(&mut watcher)), Some(watcher.into_seen()))
         }
         Mode::Trace => {
             let mut tracer = Tracer::new(settings, &mut eyes);
-            (perform(launch, whole, Some(&mut tracer)), Some(tracer.into_seen()))
+            (perform(Some(&mut tracer)), Some(tracer.into_seen()))
         }
     };
     let outcome = match launched {

@@ -8,6 +8,7 @@ pub mod landlock;
 pub mod memory;
 pub mod mount;
 pub mod net;
+pub mod peer;
 pub mod process;
 pub mod ptrace;
 pub mod seccomp;

@@ -182,6 +182,27 @@ pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Re
     Ok(Beside { pid, ended: false, borrows: PhantomData })
 }
 
+/// As [`spawn_into`], with a copy of the memory, but the child is made where `join` has led: only a process that is about
+/// to end can go there and leave its child behind as that of this one.
+pub fn spawn_led<'a>(
+    join: &mut dyn FnMut() -> io::Result<()>,
+    namespaces: i32,
+    body: Body<'a>,
+) -> io::Result<Beside<'a>> {
+    let (mut made, mut body) = (None, Some(body));
+    let guide = spawn_sharing(&mut || {
+        made = Some(join().and_then(|()| {
+            let body = body.take().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+            // SAFETY: without CLONE_VM the child has a copy of all of it.
+            unsafe { clone_on(&BESIDE, namespaces | libc::CLONE_PARENT, body) }
+        }));
+        0
+    })?;
+    Beside { pid: guide, ended: false, borrows: PhantomData }.wait()?;
+    let pid = made.unwrap_or_else(|| Err(io::Error::other("the way was lost")))?;
+    Ok(Beside { pid, ended: false, borrows: PhantomData })
+}
+
 /// Runs `body` in a child that shares this memory, while this process waits until the child has executed a program or
 /// ended. Saves the copy of the page tables. `body` must end in exec or return the exit code; what it stores outside
 /// itself is seen here.

@@ -37,6 +37,12 @@ pub fn directory_stream() -> Option<&'static str> {
     })
 }
 
+/// Whether no standard stream is a terminal.
+pub fn no_terminal() -> bool {
+    let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    ![input.as_fd(), output.as_fd(), error.as_fd()].into_iter().any(rustix::termios::isatty)
+}
+
 /// Puts these bytes on standard input, from their start: in memory, and sealed, so that nobody changes them.
 ///
 /// # Errors

@@ -53,6 +53,7 @@ fn changes(abi: u32, writable: &Path) -> LandlockPlan {
         scope_signals: true,
         no_tcp: false,
         stdio: false,
+        straight: Vec::new(),
     }
 }
 

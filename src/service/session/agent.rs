@@ -9,9 +9,10 @@ use super::find::{named, of_workspace, redeem, unknown};
 use super::life;
 use super::place::Place as Kept;
 use super::write::{Applied, Desk};
-use super::{Bound, evidence};
+use super::{Bound, evidence, jobs};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Effect, Handout, Reply, Session, Transition, What, handout};
+use crate::service::own_files::state_directory;
 use crate::service::request::{Law, Run};
 use crate::service::setting::Setting;
 use crate::service::{clock, host, workspace};
@@ -93,13 +94,21 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
         },
         &event,
     )?;
+    let (hidden, store) = (secrets(&setting), state_directory(&setting.facts).to_owned());
     while let Some(effect) = applied.effects.pop() {
         let what = match effect {
             Effect::RunEvidence { request, required } => {
                 What::Evidence(evidence::gather(&mut setting, request, &required)?)
             }
-            // Nothing of a session runs on without a command that waits for it, so there is none that could be ended.
-            Effect::KillJobs { request, jobs } => What::JobsEnded { request, survivors: jobs },
+            effect @ Effect::KillJobs { .. } => {
+                let bound = setting.bound.as_mut().ok_or_else(none)?;
+                if let Some((next, told)) = jobs::settle(bound, &hidden, &store, &[effect])? {
+                    notices.extend(told);
+                    applied = next;
+                    note_move(&mut setting, &event, &applied.reply, &hidden)?;
+                }
+                continue;
+            }
             _ => continue,
         };
         let (next, told) = send(&mut setting, |_, _| what, &event)?;
@@ -107,6 +116,7 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
         applied = next;
     }
     let bound = setting.bound.as_ref().ok_or_else(none)?;
+    jobs::close(&bound.row, &store);
     let standing = handout(&bound.workflow, &bound.session);
     let rejected = rejected(bound)?;
     Ok(Went { session: bound.row.id.clone(), reply: applied.reply, standing, notices, rejected })
@@ -126,6 +136,27 @@ fn rejected(bound: &Bound) -> Result<Option<String>, Diagnostic> {
         }
     }
     Ok(last)
+}
+
+/// Notes a move that was taken after jobs were ended, so that its event, repeated, is known for that.
+fn note_move(
+    setting: &mut Setting,
+    event: &str,
+    reply: &Reply,
+    secrets: &[String],
+) -> Result<(), Diagnostic> {
+    let Reply::Moved { from, .. } = reply else { return Ok(()) };
+    let bound = setting.bound.as_mut().ok_or_else(none)?;
+    let id = &bound.row.id;
+    let mut desk = Desk::new(bound.store.begin(Durability::Process)?, Rc::clone(&bound.workflow), secrets);
+    let mut row = desk.write.session(id)?.ok_or_else(|| unknown(id))?;
+    let mut kept = Kept::of(&row);
+    kept.moved(event, from, row.position);
+    row.place = kept.to_json();
+    desk.write.update(&row)?;
+    desk.write.commit()?;
+    bound.row = row;
+    Ok(())
 }
 
 /// Writes one event of a transition, made from what is kept of the session and the journal's position.
@@ -216,7 +247,7 @@ fn handout_of(workflow: &crate::engine::Workflow, session: &Session) -> Result<H
         .ok_or_else(|| super::law::damaged("the session is in a state that its workflow lacks"))
 }
 
-fn none() -> Diagnostic {
+pub(super) fn none() -> Diagnostic {
     Diagnostic::new("session_none", "no session applies here")
         .help("a person starts one: swbox session start; or name one with --session")
 }

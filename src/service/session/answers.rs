@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use super::changes::{self, Changed};
 use super::evidence;
 use super::exec::{secrets, texts};
-use super::find::unknown;
+use super::find::{Bound, unknown};
+use super::jobs;
 use super::law;
 use super::place::Place as Kept;
-use super::write::Desk;
+use super::write::{Applied, Desk};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Answer, ApprovalScope, ParkedShown, Reply, What};
 use crate::service::own_files::state_directory;
@@ -151,8 +152,27 @@ pub fn answer(waiting: &Waiting, verdict: Verdict, _person: &Terminal) -> Result
         take_over_rules(&mut desk, &mut row, &rules, &lasting)?;
         rule = Some((lasting, rules.file));
     }
-    desk.write.commit()?;
-    Ok(Answered { reply: applied.reply, state: row.state, notices, rule })
+    desk.commit()?;
+    Ok(Answered { rule, ..went(bound, row, applied, notices, &secrets)? })
+}
+
+/// What came of a person's event, when the jobs that it wants ended are.
+pub(super) fn went(
+    bound: &mut Bound,
+    row: SessionRow,
+    applied: Applied,
+    mut notices: Vec<String>,
+    secrets: &[String],
+) -> Result<Answered, Diagnostic> {
+    let store = jobs::store()?;
+    (bound.row, bound.session) = (row, applied.session);
+    let mut reply = applied.reply;
+    if let Some((last, told)) = jobs::settle(bound, secrets, &store, &applied.effects)? {
+        reply = last.reply;
+        notices.extend(told);
+    }
+    jobs::close(&bound.row, &store);
+    Ok(Answered { reply, state: bound.row.state.clone(), notices, rule: None })
 }
 
 /// The rule that allows the command for good, in this workspace.

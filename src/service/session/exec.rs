@@ -12,6 +12,7 @@ use serde_json::json;
 use super::carry;
 use super::evidence;
 use super::find::{Bound, unknown};
+use super::jobs;
 use super::life;
 use super::place::Place as Kept;
 use super::question;
@@ -20,10 +21,12 @@ use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
+use crate::jail::keeper::Left;
 use crate::jail::{self, Exit, JailPlan, Outcome};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
 use crate::service::effects::Choice;
+use crate::service::own_files::state_directory;
 use crate::service::report::{Judgement, Report};
 use crate::service::request::{Observe, Run};
 use crate::service::run as plain;
@@ -54,6 +57,8 @@ pub struct SessionShown {
     pub source: &'static str,
     /// The workspace files that were touched, as far as seen.
     pub touched: Vec<String>,
+    /// The job that goes on of what the command started.
+    pub job: Option<String>,
     /// Why the end of the command could not be written down; it then counts as lost.
     pub unrecorded: Option<Diagnostic>,
 }
@@ -123,9 +128,10 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             call.question = Some(Box::new(question::of(&setting, &report.judgement)));
         }
         let prompted = call.decision == Decision::Prompt;
+        let store = state_directory(&setting.facts).to_owned();
         let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
         let shown = report.judgement.source.clone();
-        match start(bound, call, &shown, &report, &secrets)? {
+        match start(bound, call, &shown, &report, (&secrets, &store))? {
             (Started::Moved, _) => setting.follow()?,
             (Started::Refused(mut session), notices) => {
                 report.notices.extend(notices);
@@ -231,7 +237,7 @@ fn start(
     call: Call,
     shown: &str,
     report: &Report,
-    secrets: &[String],
+    (secrets, store): (&[String], &Path),
 ) -> Result<(Started, Vec<String>), Diagnostic> {
     let id = clock::id("a")?;
     let name = call.call.clone();
@@ -270,11 +276,14 @@ fn start(
         let body = json!({ "call": name, "shown": crate::store::mask(shown, secrets) }).to_string();
         desk.write.started(&Running { session: row.id.clone(), position: row.position, pid, born, body })?;
     }
-    let notices = texts(&desk);
-    desk.write.commit()?;
+    let mut notices = texts(&desk);
+    desk.commit()?;
     let position = row.position;
     bound.session = applied.session;
     bound.row = row;
+    if let Some((_, told)) = jobs::settle(bound, secrets, store, &applied.effects)? {
+        notices.extend(told);
+    }
     Ok(if runs {
         (Started::Runs(Ticket { call: name, position }), notices)
     } else {
@@ -322,10 +331,17 @@ fn run_started(
     let capture = plain::capture(run, plan);
     let launch =
         Launch { setting: &setting, run, judgement: &report.judgement, rights, plan, capture, choice };
-    let (launched, effects) = match watched::launch(launch, Some(&whole)) {
+    let (mut left, mut told) = (None, Vec::new());
+    let launched = watched::launch_by(launch, &mut |observer| {
+        let (outcome, leaves) = jobs::launch(launch, &whole, observer, &mut told)?;
+        left = leaves;
+        Ok(outcome)
+    });
+    let (launched, effects) = match launched {
         Ok((outcome, effects)) => (Ok(outcome), Some(effects)),
         Err(problem) => (Err(problem), None),
     };
+    report.notices.append(&mut told);
     let seen = effects.as_ref().and_then(|effects| effects.touched.as_ref());
     let unseen = choice != Choice::OFF && !blind && seen.is_none();
     let touched = watch.finish(&workspace, seen);
@@ -370,12 +386,14 @@ fn run_started(
             None => Vec::new(),
         }
     };
+    let store = state_directory(&setting.facts).to_owned();
     let written = match setting.bound.as_mut() {
-        Some(bound) => end(bound, &ticket, ended, rights, &report, secrets, carry),
+        Some(bound) => end(bound, &ticket, (ended, left), rights, &report, (secrets, &store), carry),
         None => Err(unknown("")),
     };
     match written {
-        Ok((row, notices)) => {
+        Ok((row, notices, job)) => {
+            session.job = job;
             session.id = row.id;
             session.after = row.state;
             report.notices.extend(notices);
@@ -402,32 +420,63 @@ fn depends(workflow: &Workflow, bound: &Bound) -> bool {
 fn end(
     bound: &mut Bound,
     ticket: &Ticket,
-    ended: Ended,
+    (ended, left): (Ended, Option<Left>),
     rights: &Rights,
     report: &Report,
-    secrets: &[String],
+    (secrets, store): (&[String], &Path),
     carry: impl FnOnce(&mut Kept) -> Vec<String>,
-) -> Result<(SessionRow, Vec<String>), Diagnostic> {
+) -> Result<(SessionRow, Vec<String>, Option<String>), Diagnostic> {
     let id = clock::id("x")?;
+    let mut refused = None;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
     desk.write.ended(&row.id, ticket.position)?;
     let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
-    let extra = json!({ "command": report.judgement.source, "start": ticket.position });
+    let source = &report.judgement.source;
+    let mut job = None;
+    if let Some(left) = left {
+        // Before the end: nothing that it sets off may overlook what goes on.
+        let named = (source.as_str(), report.judgement.law.state.as_str(), store);
+        match jobs::write_down(&mut desk, &mut row, &left, rights, named)? {
+            Ok(id) => job = Some((id, left)),
+            Err(why) => {
+                // A keeper that is gone took it along.
+                let _ = left.end();
+                refused = Some(format!("what the command left running was ended: {why}"));
+            }
+        }
+    }
+    let extra = json!({ "command": source, "start": ticket.position });
     let mut kept = Kept::of(&row);
     let before = kept.clone();
     let carried = carry(&mut kept);
     if kept != before {
         row.place = kept.to_json();
     }
-    desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
+    let applied = desk.apply(&mut row, "end", id, What::Ended(ended), extra)?;
     if writes(rights) {
         desk.tell_others(&row, &paths)?;
     }
     let mut notices = texts(&desk);
     notices.extend(carried);
-    desk.write.commit()?;
-    Ok((row, notices))
+    notices.extend(refused);
+    desk.commit()?;
+    (bound.row, bound.session) = (row, applied.session);
+    let mut kept = None;
+    if let Some((id, left)) = job {
+        // Otherwise the keeper is gone, or somebody has ended the job already: what is written down of it will say so.
+        if left.keep().is_ok() {
+            notices.push(format!(
+                "{id} goes on in the background: swbox jobs, swbox output {id}, swbox kill {id}"
+            ));
+            kept = Some(id);
+        }
+    }
+    if let Some((_, told)) = jobs::settle(bound, secrets, store, &applied.effects)? {
+        notices.extend(told);
+    }
+    jobs::close(&bound.row, store);
+    Ok((bound.row.clone(), notices, kept))
 }
 
 /// The status as a shell would give it, and 125 where the workspace is not as that says; none where nothing ran.

@@ -9,7 +9,7 @@ use crate::service::request::Command;
 use crate::shell::{Context, Trust};
 
 /// The commands of swbox that are an agent's.
-const AGENT_COMMANDS: [&str; 2] = ["state", "transition"];
+const AGENT_COMMANDS: [&str; 5] = ["jobs", "kill", "output", "state", "transition"];
 
 /// The arguments after `swbox` where the command is exactly one literal agent command.
 ///
@@ -71,6 +71,9 @@ mod tests {
             ["transition", "DONE", "--data", "{\"a\": 1}"]
         );
         assert_eq!(words("swbox state").unwrap(), ["state"]);
+        assert_eq!(words("swbox jobs").unwrap(), ["jobs"]);
+        assert_eq!(words("swbox kill j-1").unwrap(), ["kill", "j-1"]);
+        assert_eq!(words("swbox output 'j-1'").unwrap(), ["output", "j-1"]);
         let argv = Command::Argv(["swbox", "state", "--json"].map(Into::into).to_vec());
         assert_eq!(agent_command(&argv).unwrap().unwrap(), ["state", "--json"]);
     }
@@ -107,6 +110,8 @@ mod tests {
             "eval swbox transition DONE",
             "bash -c 'swbox transition DONE'",
             "swbox transition DONE\nrm x",
+            "swbox kill $(swbox jobs)",
+            "swbox jobs | wc -l",
             "swbox approve a-1",
             "swbox session end s-1",
             "swbox exec -c 'swbox transition DONE'",

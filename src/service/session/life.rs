@@ -14,7 +14,7 @@ pub(super) fn is_alive(pid: i32, born_then: u64) -> bool {
 }
 
 /// When a process began, in the kernel's ticks since the machine did; none where it is gone or only its status is left.
-fn born(pid: i32) -> Option<u64> {
+pub(super) fn born(pid: i32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything.
     let after = stat.iter().rposition(|byte| *byte == b')')?;

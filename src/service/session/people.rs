@@ -9,10 +9,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::answers::Answered;
+use super::answers::{Answered, went};
 use super::changes;
 use super::exec::texts;
 use super::find::{Bound, unknown};
+use super::jobs;
 use super::law::{self, Gathered};
 use super::place::Place as Kept;
 use super::write::{Desk, session_of};
@@ -124,7 +125,8 @@ pub fn end(id: &str, unbind: bool) -> Result<String, Diagnostic> {
         let what = What::End { reason: "person".to_owned() };
         desk.apply(&mut row, "event", clock::id("x")?, what, json!({ "channel": CHANNEL }))?;
     }
-    desk.write.commit()?;
+    desk.commit()?;
+    jobs::close(&row, state_directory(&facts));
     if unbind {
         unmark_bound(state_directory(&facts), &row.workspace)?;
     }
@@ -170,8 +172,8 @@ pub fn force(id: &str, to: &str, reason: &str, _person: &Terminal) -> Result<Ans
         What::Force(Force { to: to.to_owned(), channel: CHANNEL.to_owned(), reason: reason.to_owned() });
     let applied = desk.apply(&mut row, "force", clock::id("x")?, what, Value::Null)?;
     let notices = texts(&desk);
-    desk.write.commit()?;
-    Ok(Answered { reply: applied.reply, state: row.state, notices, rule: None })
+    desk.commit()?;
+    went(&mut bound, row, applied, notices, &[])
 }
 
 /// What a reload would change.

@@ -7,13 +7,14 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::jobs::Lives;
 use super::law;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{
     Branch, Effect, Ended, Event, Fact, Notice, Reply, Results, Session, Stepped, What, Workflow, step,
 };
 use crate::service::clock;
-use crate::store::{Parked, SessionRow, StoreError, Transaction, mask_json};
+use crate::store::{Parked, Running, SessionRow, StoreError, Transaction, mask_json};
 
 /// How deep one event may reach into other sessions (a branch's end into its parent, a parent's into its branches).
 const REACH: u32 = 16;
@@ -45,6 +46,11 @@ impl<'a> Desk<'a> {
         secrets: &'a [String],
     ) -> Self {
         Self { write, workflow, secrets, notices: Vec::new(), reach: 0 }
+    }
+
+    /// Makes all of it so.
+    pub(super) fn commit(self) -> Result<(), StoreError> {
+        self.write.commit()
     }
 
     /// Sends `what` to a session. `extra` goes into the journal beside it and decides nothing.
@@ -92,7 +98,15 @@ impl<'a> Desk<'a> {
                 }
                 Effect::Terminate { .. } | Effect::Invoke { .. } => {}
                 Effect::Notice(notice) => self.notices.push(notice),
-                effect @ (Effect::RunEvidence { .. } | Effect::KillJobs { .. }) => left.push(effect),
+                Effect::KillJobs { request, jobs } => {
+                    // Where this process ends before they have, whoever comes next says that they were not ended.
+                    let (pid, born) = super::life::own();
+                    let body = json!({ "ending": request, "jobs": jobs }).to_string();
+                    let position = row.position;
+                    self.write.started(&Running { session: row.id.clone(), position, pid, born, body })?;
+                    left.push(Effect::KillJobs { request, jobs });
+                }
+                effect @ Effect::RunEvidence { .. } => left.push(effect),
             }
         }
         if let (Some(end), None, Some(of)) =
@@ -210,10 +224,12 @@ impl<'a> Desk<'a> {
 
     /// Closes commands whose process ended without writing an end: they count as a write.
     pub(super) fn bury(&mut self, row: &mut SessionRow) -> Result<(), Diagnostic> {
+        let mut lives = Lives::default();
         for running in self.write.running(&row.id)? {
-            if super::life::is_alive(running.pid, running.born) {
-                continue;
-            }
+            let job = match lives.ended(&running) {
+                None if super::life::is_alive(running.pid, running.born) => continue,
+                job => job,
+            };
             self.write.ended(&row.id, running.position)?;
             let body: Value = serde_json::from_str(&running.body).unwrap_or_default();
             let text = |name: &str| body[name].as_str().map(str::to_owned);
@@ -221,13 +237,23 @@ impl<'a> Desk<'a> {
                 Some(request) => {
                     What::Evidence(Results { request, proofs: Vec::new(), planted: Vec::new(), tree: None })
                 }
-                None => {
-                    let call = text("call").unwrap_or_default();
-                    What::Ended(Ended { call, lost: true, ..Ended::default() })
-                }
+                None => match text("ending") {
+                    Some(request) => {
+                        let jobs = body["jobs"].as_array().into_iter().flatten();
+                        let survivors = jobs.filter_map(|job| job.as_str().map(str::to_owned)).collect();
+                        What::JobsEnded { request, survivors }
+                    }
+                    None => {
+                        let call = text("call").unwrap_or_default();
+                        // What a job wrote after its command nobody saw.
+                        let lost = job.as_ref().is_none_or(|job| job.writes);
+                        What::Ended(Ended { call, lost, ..Ended::default() })
+                    }
+                },
             };
             let id = clock::id("x")?;
-            self.apply(row, "lost", id, what, json!({ "command": body["shown"] }))?;
+            let kind = if job.is_some() { "job_end" } else { "lost" };
+            self.apply(row, kind, id, what, json!({ "command": body["shown"] }))?;
         }
         Ok(())
     }
