@@ -38,6 +38,7 @@ pub mod seccomp;
 mod sockets;
 mod spread;
 mod streams;
+mod told;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, no_terminal, set_input};
