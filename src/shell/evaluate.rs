@@ -289,6 +289,8 @@ impl<'a> Evaluator<'a> {
                 Some(b'{') => self.parameter(inner, quoted, builder),
                 Some(b'(') if self.is_arithmetic(word, at) => builder.piece(Piece::Number),
                 Some(b'[') => builder.unknown(false),
+                // a continued line: behind it may be `{x[@]}`, which is no word or several even in quotes
+                Some(b'\\') => builder.unknown(true),
                 _ => builder.unknown(!quoted),
             }
             return close;

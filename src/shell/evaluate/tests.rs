@@ -82,6 +82,14 @@ fn an_empty_member_of_braces_is_no_word() {
 }
 
 #[test]
+fn a_list_in_quotes_is_one_over_a_continued_line_too() {
+    for source in ["P \"$\\\n{x[@]}\"", "P \"${x[@]}\"", "P \"$\\\n@\""] {
+        let script = parse(source);
+        assert_eq!(script.segments[0].argv[1].value, Value::Unknown { splits: true }, "{source:?}");
+    }
+}
+
+#[test]
 fn a_name_goes_on_in_a_brace_member_over_a_continued_line() {
     for source in ["P $\\\nx{a,b}", "P $x\\\ny{a,b}", "P $\\\n\\\n{a,b}", "P $x{a,b}"] {
         let script = parse(source);
