@@ -1,7 +1,7 @@
 //! Programs by the arguments that they really got.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::project::{Project, Ran};
 
@@ -19,7 +19,7 @@ const FORBID: &str = r#"{"prefix":"git push","decision":"forbid","justification"
 
 const RUNS: &str = r#""allowed_tools":["Read","Bash"]"#;
 
-fn under(project: &Project, law: &PathBuf, line: &str) -> Ran {
+fn under(project: &Project, law: &Path, line: &str) -> Ran {
     project.swbox(&["exec", "--workflow", law.to_str().unwrap(), "-c", line])
 }
 

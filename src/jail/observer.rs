@@ -19,7 +19,7 @@ use super::seccomp::{Handover, Watching};
 /// What an observer is told when the filter is in force and the command's exec is the next call.
 #[derive(Debug)]
 pub struct Begun {
-    /// Where calls arrive; with [`Handover::Tracer`](super::seccomp::Handover::Tracer) there is none.
+    /// Where calls arrive; with [`Handover::Tracer`] there is none.
     pub listener: Option<OwnedFd>,
     /// The command's only thread, to be traced; with a listener there is none. It waits until [`Observer::begin`] has
     /// returned.

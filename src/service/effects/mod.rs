@@ -1,7 +1,7 @@
 //! What is made of what was seen of a run: refusals with their reason and remedy, the files that it touched, programs
 //! that may not run, and what it did beyond what its text declared.
 //!
-//! Duty: [`eyes::Eyes`] takes each thing as it is seen, within bounds, and [`Effects`] is what a report has of it.
+//! Duty: `eyes::Eyes` takes each thing as it is seen, within bounds, and [`Effects`] is what a report has of it.
 //! Danger: the names come from the jailed command. They are bounded in number here; whoever prints them escapes them.
 
 mod attribute;

@@ -162,7 +162,7 @@ pub fn before(span: std::time::Duration) -> u64 {
 /// Moves a session past every condition.
 ///
 /// # Errors
-/// As for [`answer`].
+/// As for [`answer`](super::answer).
 pub fn force(id: &str, to: &str, reason: &str, _person: &Terminal) -> Result<Answered, Diagnostic> {
     let mut bound = open(id)?;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &[]);
@@ -233,7 +233,7 @@ pub fn reload(id: &str) -> Result<Reload, Diagnostic> {
 /// Makes what was shown the law of the session. The law that held before stays for `replay`.
 ///
 /// # Errors
-/// As for [`answer`].
+/// As for [`answer`](super::answer).
 pub fn take_over(reload: &Reload, _person: &Terminal) -> Result<(), Diagnostic> {
     let id = &reload.session;
     let mut bound = open(id)?;

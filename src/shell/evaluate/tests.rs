@@ -33,7 +33,7 @@ fn an_unset_job_number_keeps_what_stands_before_it_together() {
     };
     let any = Value::Unknown { splits: true };
     for source in ["P$IFS$!", "x='a b'; $x$!", "x='a b'; \"$x\"$x$!"] {
-        assert_eq!(words(source), [any.clone()], "{source}");
+        assert_eq!(words(source), std::slice::from_ref(&any), "{source}");
     }
     assert_eq!(words("x='a b'; P $x"), ["P", "a", "b"].map(|word| Value::Literal(word.to_owned())));
     assert_eq!(words("x='a b'; P \"$x$!\"")[1].known_prefix(), "a b");
