@@ -274,7 +274,8 @@ fn refusals() -> Verdict {
         }
     }
     if !skipped.is_empty() {
-        println!("SKIP truth: rows of {skipped:?}: not here");
+        let who = if is_root() { "root" } else { "user" };
+        println!("SKIP {who}: truth: rows of {skipped:?}: not here");
     }
     check!(failed.is_empty(), "{} of {told_of}\n{}", failed.len(), failed.join("\n"));
     check!(!is_root() || told_of >= 40 || !skipped.is_empty(), "only {told_of} rows");
