@@ -342,6 +342,31 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory) -> Result<Option<W
     Ok(Some(wish))
 }
 
+impl Name {
+    /// A name that counts from the working directory.
+    pub fn here(path: &[u8], last: Last) -> Self {
+        Self { fd: libc::AT_FDCWD, text: path.to_vec(), last }
+    }
+}
+
+impl Wish {
+    /// The files that the call names, in its order.
+    pub fn names(&self) -> Vec<Name> {
+        match self {
+            Self::Open(name, _)
+            | Self::Truncate(name)
+            | Self::Make(name)
+            | Self::Remove(name, _)
+            | Self::Metadata(name)
+            | Self::Execute(name) => vec![name.clone()],
+            Self::Rename(from, to, _) | Self::Link(from, to) => vec![from.clone(), to.clone()],
+            Self::Connect(Address::Path(path)) => vec![Name::here(path, Last::Follow)],
+            Self::Bind(Address::Path(path)) => vec![Name::here(path, Last::Keep)],
+            Self::Connect(_) | Self::Bind(_) | Self::Socket(_) => Vec::new(),
+        }
+    }
+}
+
 /// Whether the call sets or removes an extended attribute, of which only the time of a file's last change tells.
 pub fn sets_attributes(number: i64) -> bool {
     matches!(

@@ -82,7 +82,11 @@ impl Watcher<'_> {
                 }
             }
             Wish::Metadata(name) => {
-                let ways = Ways { metadata: true, attributes: sets_attributes(call.call), ..Ways::default() };
+                let ways = Ways {
+                    metadata: true,
+                    attributes: call::sets_attributes(i64::from(call.call)),
+                    ..Ways::default()
+                };
                 self.one(call, &wish, name, ways, |kernel, spot| kernel.metadata(spot));
             }
             Wish::Execute(name) => {
@@ -95,7 +99,7 @@ impl Watcher<'_> {
             }
             Wish::Connect(address) => self.connects(call, &wish, address),
             Wish::Bind(Address::Path(path)) => {
-                let name = here(path, Last::Keep);
+                let name = Name::here(path, Last::Keep);
                 self.one(call, &wish, &name, Ways::default(), |kernel, spot| kernel.make(spot));
             }
             Wish::Bind(Address::Ip(address)) => {
@@ -116,7 +120,7 @@ impl Watcher<'_> {
         let Ok(Some(wish)) = call::read(i64::from(call.call), call.arguments, Memory(call.thread)) else {
             return;
         };
-        let path = match wish_names(&wish).first() {
+        let path = match wish.names().first() {
             Some(name) => PathBuf::from(OsStr::from_bytes(&name.text)),
             None => PathBuf::new(),
         };
@@ -177,7 +181,11 @@ impl Watcher<'_> {
     /// A change of metadata by a descriptor: mostly of a file that was just written.
     fn descriptor(&mut self, call: &Notification, wish: &Wish, name: &Name) {
         let Some(path) = self.finder.name_of_descriptor(call.thread, name.fd) else { return };
-        let ways = Ways { metadata: true, attributes: sets_attributes(call.call), ..Ways::default() };
+        let ways = Ways {
+            metadata: true,
+            attributes: call::sets_attributes(i64::from(call.call)),
+            ..Ways::default()
+        };
         if self.ledger.knows(&path, ways) {
             return;
         }
@@ -220,7 +228,7 @@ impl Watcher<'_> {
                 }
             }
             Address::Path(path) => {
-                let name = here(path, Last::Follow);
+                let name = Name::here(path, Last::Follow);
                 let Some(spot) = self.spot(call, wish, &name) else { return };
                 let path = spot.path();
                 let socket = spot.state.is_some_and(|state| state.kind() == FileType::Socket);
@@ -296,7 +304,8 @@ impl Watcher<'_> {
         if !self.waits(call) {
             return None;
         }
-        let led: Vec<_> = wish_names(wish)
+        let led: Vec<_> = wish
+            .names()
             .iter()
             .map(|name| match name.text.is_empty() {
                 true => task.descriptor(name.fd),
@@ -321,30 +330,9 @@ impl Watcher<'_> {
 
 const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
 
-/// Whether the call sets or removes an extended attribute.
-fn sets_attributes(number: i32) -> bool {
-    const SETXATTRAT: i64 = 463;
-    const REMOVEXATTRAT: i64 = 466;
-    matches!(
-        i64::from(number),
-        libc::SYS_setxattr
-            | libc::SYS_lsetxattr
-            | libc::SYS_fsetxattr
-            | libc::SYS_removexattr
-            | libc::SYS_lremovexattr
-            | libc::SYS_fremovexattr
-            | SETXATTRAT
-            | REMOVEXATTRAT
-    )
-}
-
 /// Whether the call sets times.
 fn sets_times(number: i32) -> bool {
     i64::from(number) == libc::SYS_utimensat
-}
-
-fn here(path: &[u8], last: Last) -> Name {
-    Name { fd: libc::AT_FDCWD, text: path.to_vec(), last }
 }
 
 /// What is at a spot, if it is a directory.
@@ -359,20 +347,4 @@ fn open_directory(spot: &Spot) -> Option<OwnedFd> {
 /// Whether other names lead through what is at a spot.
 fn leads(spot: &Spot) -> bool {
     spot.state.is_some_and(|state| matches!(state.kind(), FileType::Directory | FileType::Symlink))
-}
-
-/// The files that a call names, in its order.
-fn wish_names(wish: &Wish) -> Vec<Name> {
-    match wish {
-        Wish::Open(name, _)
-        | Wish::Truncate(name)
-        | Wish::Make(name)
-        | Wish::Remove(name, _)
-        | Wish::Metadata(name)
-        | Wish::Execute(name) => vec![name.clone()],
-        Wish::Rename(from, to, _) | Wish::Link(from, to) => vec![from.clone(), to.clone()],
-        Wish::Connect(Address::Path(path)) => vec![here(path, Last::Follow)],
-        Wish::Bind(Address::Path(path)) => vec![here(path, Last::Keep)],
-        Wish::Connect(_) | Wish::Bind(_) | Wish::Socket(_) => Vec::new(),
-    }
 }

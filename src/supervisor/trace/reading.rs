@@ -18,11 +18,11 @@ use super::run::{Begins, Reader};
 use super::{Line, Said};
 use crate::jail::seccomp::{self, Arch};
 use crate::supervisor::Verdict;
-use crate::supervisor::call::{self, Address, Memory, Name, Wish};
+use crate::supervisor::call::{self, Memory, Name, Wish};
 use crate::supervisor::ground::Ground;
 use crate::supervisor::notify::program;
 use crate::supervisor::observed::Observed;
-use crate::supervisor::resolve::{Last, Task};
+use crate::supervisor::resolve::Task;
 use crate::supervisor::seen::Seen;
 use crate::supervisor::touched::Ledger;
 use crate::sys::ptrace::Entry;
@@ -137,7 +137,7 @@ impl Reading {
         if self.workspace.is_none() {
             self.workspace = open_workspace(&task, self.ground.workspace());
         }
-        let led: Vec<_> = names(&wish).into_iter().map(|name| lead(&task, &name)).collect();
+        let led: Vec<_> = wish.names().into_iter().map(|name| lead(&task, &name)).collect();
         Some(Call { wish, task, led, by_filter: false, changes: Vec::new() })
     }
 }
@@ -227,26 +227,6 @@ fn process_of(thread: i32) -> Option<i32> {
 fn open_workspace(task: &Task, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat2(task.root(), path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
-}
-
-/// The files that a call names, in its order.
-fn names(wish: &Wish) -> Vec<Name> {
-    match wish {
-        Wish::Open(name, _)
-        | Wish::Truncate(name)
-        | Wish::Make(name)
-        | Wish::Remove(name, _)
-        | Wish::Metadata(name)
-        | Wish::Execute(name) => vec![name.clone()],
-        Wish::Rename(from, to, _) | Wish::Link(from, to) => vec![from.clone(), to.clone()],
-        Wish::Connect(Address::Path(path)) => vec![here(path, Last::Follow)],
-        Wish::Bind(Address::Path(path)) => vec![here(path, Last::Keep)],
-        Wish::Connect(_) | Wish::Bind(_) | Wish::Socket(_) => Vec::new(),
-    }
-}
-
-fn here(path: &[u8], last: Last) -> Name {
-    Name { fd: libc::AT_FDCWD, text: path.to_vec(), last }
 }
 
 fn lead(task: &Task, name: &Name) -> Led {
