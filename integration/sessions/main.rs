@@ -8,6 +8,7 @@ mod project;
 mod approvals;
 mod beside;
 mod carried;
+mod evidence;
 mod finding;
 mod interrupts;
 mod invoked;

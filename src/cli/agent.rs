@@ -6,6 +6,7 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 use super::args_session::{AgentCli, AgentCommand, StateArgs, TransitionArgs};
+use super::denials;
 use super::exit::Code;
 use super::jobs;
 use super::json_line;
@@ -14,7 +15,7 @@ use super::show::{visible, visible_lines};
 use crate::diagnostic::Diagnostic;
 use crate::service::Law;
 use crate::service::report::JSON_VERSION;
-use crate::service::session::{self, Asked, Handout, Offer, Refusal, Reply, SessionShown};
+use crate::service::session::{self, Asked, Gathered, Handout, Offer, Refusal, Reply, SessionShown};
 
 /// `swbox state`.
 pub(super) fn state(args: &StateArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
@@ -97,6 +98,7 @@ fn go_on(args: &TransitionArgs, law: &Law, as_json: bool, color: ColorChoice) ->
     if as_json {
         let value = json!({
             "version": JSON_VERSION, "session": went.session, "answer": went.reply, "notices": went.notices,
+            "evidence": went.evidence.iter().map(Gathered::to_json).collect::<Vec<_>>(),
             "handout": went.standing, "rejected": went.rejected,
         });
         print(&json_line(&value))?;
@@ -105,6 +107,9 @@ fn go_on(args: &TransitionArgs, law: &Law, as_json: bool, color: ColorChoice) ->
     let mut out = String::new();
     for notice in &went.notices {
         let _ = writeln!(out, "{}", visible(notice));
+    }
+    for evidence in &went.evidence {
+        denials::of_evidence(&mut out, evidence, Paint::stdout(color));
     }
     match &went.reply {
         Reply::Moved { from, to, .. } => {

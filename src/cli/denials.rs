@@ -6,6 +6,7 @@ use super::output::Paint;
 use super::refusal::forward;
 use super::show::{excerpt, visible};
 use crate::service::effects::{Denied, Effects, Grant};
+use crate::service::session::Gathered;
 use crate::service::{Act, Report, Target};
 
 /// How many kinds of refusals are shown.
@@ -17,23 +18,59 @@ const WAYS: usize = 2;
 /// How much of a name is shown.
 const LONGEST: usize = 160;
 
-/// What was refused, or nothing.
+/// What was refused in a run, or nothing.
 pub(super) fn denials(out: &mut String, report: &Report, paint: Paint) {
     let Some(effects) = &report.effects else { return };
+    let law = &report.judgement.law;
+    let told = Told { state: &law.state, in_session: law.session.is_some(), by: None };
+    refused(out, effects, |denied| by_proxy(report, denied), told, paint);
+}
+
+/// What was refused in a run that swbox made for a transition, or nothing.
+pub(super) fn of_evidence(out: &mut String, evidence: &Gathered, paint: Paint) {
+    let command = excerpt(&shell_words::join(&evidence.command), LONGEST);
+    if let Some(reason) = &evidence.refused {
+        let message = excerpt(&reason.message, LONGEST * 2);
+        let _ = writeln!(out, "swbox: `{command}` was not run for this: {message} [{}]", reason.code);
+    }
+    let Some(effects) = &evidence.effects else { return };
+    let told = Told { state: &evidence.state, in_session: true, by: Some(&command) };
+    refused(out, effects, |_| false, told, paint);
+}
+
+/// What a run was.
+#[derive(Debug, Clone, Copy)]
+struct Told<'a> {
+    state: &'a str,
+    in_session: bool,
+    /// The command, where it is not the caller's own.
+    by: Option<&'a str>,
+}
+
+fn refused(
+    out: &mut String,
+    effects: &Effects,
+    elsewhere: impl Fn(&Denied) -> bool,
+    told: Told<'_>,
+    paint: Paint,
+) {
     stopped(out, effects, paint);
-    let named = |denied: &&Denied| !by_proxy(report, denied) && !denied.incidental;
+    let named = |denied: &&Denied| !elsewhere(denied) && !denied.incidental;
     let denied: Vec<&Denied> = effects.denials.iter().filter(named).collect();
     let count: u64 = denied.iter().map(|denied| denied.count).sum();
     if count == 0 {
         return;
     }
-    let state = visible(&report.judgement.law.state);
+    let state = visible(told.state);
     let inferred = denied.iter().all(|denied| denied.denial.inferred);
-    let (were, probably) = (
-        if count == 1 { "operation was" } else { "operations were" },
+    let (what, were, probably) = (
+        if count == 1 { "operation" } else { "operations" },
+        if count == 1 { "was" } else { "were" },
         if inferred { "probably " } else { "" },
     );
-    let _ = writeln!(out, "swbox: {count} {were} {probably}denied by the jail in state \"{state}\"");
+    let by = told.by.map_or_else(String::new, |command| format!(" of `{command}`"));
+    let _ =
+        writeln!(out, "swbox: {count} {what}{by} {were} {probably}denied by the jail in state \"{state}\"");
     let wide = denied.iter().take(MOST).map(|denied| verb(denied.denial.act).len()).max().unwrap_or(0);
     for denied in denied.iter().take(MOST) {
         let times = if denied.count > 1 { format!(" ({} times)", denied.count) } else { String::new() };
@@ -47,7 +84,7 @@ pub(super) fn denials(out: &mut String, report: &Report, paint: Paint) {
     }
     let mut ways: Vec<String> = Vec::new();
     for hint in denied.iter().filter_map(|denied| denied.forward.as_ref()) {
-        let way = forward(hint, report.judgement.law.session.is_some());
+        let way = forward(hint, told.in_session);
         if !ways.contains(&way) {
             ways.push(way);
         }

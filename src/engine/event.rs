@@ -250,9 +250,18 @@ pub struct Results {
     /// What the runs left in the workspace that makes git run programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub planted: Vec<String>,
+    /// Operations that the jail denied them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denials: u32,
     /// Fingerprint of the tree afterwards.
     #[serde(default)]
     pub tree: Option<String>,
+}
+
+/// Journals from before a count was kept are read and written as they are.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How far a person's yes to a command reaches.

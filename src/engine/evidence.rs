@@ -78,6 +78,8 @@ impl Run<'_> {
             }
             self.session.keep_proof(proof);
         }
+        let visit = &mut self.session.current.visit;
+        visit.denials = visit.denials.saturating_add(results.denials);
         self.alarm(&results.planted);
         if let Err(refusal) = self.unalarmed() {
             return self.refused(refusal);

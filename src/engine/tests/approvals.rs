@@ -171,8 +171,13 @@ fn evidence_is_a_run_that_swbox_saw() {
     let reply = walk.with("GO", json!({ "tests_pass": true, "exit_code": 0 }));
     assert_eq!(reply, Reply::Waiting { request: "e1".into(), on: WaitOn::Evidence });
     assert!(matches!(walk.last.effects.as_slice(), [Effect::RunEvidence { .. }]));
-    let failed =
-        Results { request: "e1".into(), proofs: vec![proof(101, None)], planted: vec![], tree: None };
+    let failed = Results {
+        request: "e1".into(),
+        proofs: vec![proof(101, None)],
+        planted: vec![],
+        denials: 0,
+        tree: None,
+    };
     let refused = refusal(walk.send(What::Evidence(failed.clone())));
     assert_eq!(refused.code, RefusalCode::EvidenceMissing);
     assert!(refused.message.contains("ended with 101"), "{refused:?}");
@@ -182,6 +187,7 @@ fn evidence_is_a_run_that_swbox_saw() {
         request: "e4".into(),
         proofs: vec![proof(0, None)],
         planted: vec![],
+        denials: 0,
         tree: None,
     }));
     assert_eq!(walk.state(), "b");
@@ -260,6 +266,7 @@ fn evidence_comes_before_the_person_and_is_asked_again() {
         request: "e1".into(),
         proofs: vec![proof(0, Some("t1"))],
         planted: vec![],
+        denials: 0,
         tree: Some("t1".into()),
     };
     assert_eq!(walk.send(What::Evidence(results)), Reply::Parked { approval: "e2".into() });
@@ -365,7 +372,8 @@ fn planted_configuration_holds_everything_until_a_person_has_looked() {
 fn what_evidence_plants_holds_the_transition() {
     let mut walk = walk(json!({ "target": "b", "evidence": { "command": "true" } }));
     assert!(matches!(walk.event("GO"), Reply::Waiting { .. }));
-    let seen = Results { request: "e1".into(), proofs: vec![], planted: vec!["x".into()], tree: None };
+    let seen =
+        Results { request: "e1".into(), proofs: vec![], planted: vec!["x".into()], denials: 0, tree: None };
     assert_eq!(refusal(walk.send(What::Evidence(seen))).code, RefusalCode::PlantedConfig);
     assert_eq!(walk.state(), "a");
     walk.replays();

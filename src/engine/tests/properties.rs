@@ -137,6 +137,7 @@ fn happenings() -> impl Strategy<Value = What> {
                 request: format!("e{id}"),
                 proofs: vec![],
                 planted: vec![],
+                denials: 0,
                 tree: None
             })),
             Just(What::JobsEnded { request: format!("e{id}"), survivors: vec![] }),

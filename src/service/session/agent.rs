@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::evidence::Gathered;
 use super::exec::{secrets, texts};
 use super::find::{named, of_workspace, redeem, unknown};
 use super::life;
@@ -54,6 +55,8 @@ pub struct Went {
     pub standing: Option<Handout>,
     /// Told on the way.
     pub notices: Vec<String>,
+    /// What swbox ran for it, as far as it got.
+    pub evidence: Vec<Gathered>,
     /// Why a person said no to the last question of this visit.
     pub rejected: Option<String>,
 }
@@ -94,11 +97,14 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
         },
         &event,
     )?;
+    let mut gathered = Vec::new();
     let (hidden, store) = (secrets(&setting), state_directory(&setting.facts).to_owned());
     while let Some(effect) = applied.effects.pop() {
         let what = match effect {
             Effect::RunEvidence { request, required } => {
-                What::Evidence(evidence::gather(&mut setting, request, &required)?)
+                let (results, seen) = evidence::gather(&mut setting, request, &required)?;
+                gathered.extend(seen);
+                What::Evidence(results)
             }
             effect @ Effect::KillJobs { .. } => {
                 let bound = setting.bound.as_mut().ok_or_else(none)?;
@@ -119,7 +125,8 @@ pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
     jobs::close(&bound.row, &store);
     let standing = handout(&bound.workflow, &bound.session);
     let rejected = rejected(bound)?;
-    Ok(Went { session: bound.row.id.clone(), reply: applied.reply, standing, notices, rejected })
+    let session = bound.row.id.clone();
+    Ok(Went { session, reply: applied.reply, standing, notices, evidence: gathered, rejected })
 }
 
 /// Why a person said no to the last question of this visit, so that who asks again knows what was missing.

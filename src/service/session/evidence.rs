@@ -5,16 +5,22 @@
 
 use std::ffi::OsString;
 
+use serde_json::{Value, json};
+
+use super::place::Place as Kept;
 use super::reporter;
 use super::tree::Tree;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Proof, Results};
 use crate::jail::{self, Exit, JailPlan, Outcome};
-use crate::policy::{Rights, WorkspaceRight};
+use crate::policy::reason::{AGENT_COMMAND, CATASTROPHE, PERSON_COMMAND, RULE_FORBID, RULE_PROMPT};
+use crate::policy::{Evaluation, Reason, Rights, WorkspaceRight};
+use crate::service::effects::Effects;
 use crate::service::report::Judgement;
 use crate::service::request::{Command, Run};
 use crate::service::run as plain;
 use crate::service::setting::Setting;
+use crate::service::watched::{self, Launch, Wishes};
 use crate::shell::Trust;
 use crate::workflow::model::{Conditions, Evidence, Transition};
 
@@ -170,7 +176,43 @@ pub(super) fn fingerprint(setting: &Setting) -> Option<String> {
     is_asked(setting).then(|| Tree::look(&setting.place.workspace)).flatten().map(|tree| tree.fingerprint())
 }
 
-/// Runs what a transition requires, with the rights of the state, at the workspace's root.
+/// What was seen of a run that a transition asked for.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    /// The argv.
+    pub command: Vec<String>,
+    /// Its status, as it counts.
+    pub exit_code: u8,
+    /// The state whose rights it had.
+    pub state: String,
+    /// What the run did and was refused; none where it did not run.
+    pub effects: Option<Effects>,
+    /// Why it did not run.
+    pub refused: Option<Reason>,
+}
+
+impl Gathered {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let mut fields = self.effects.as_ref().map(Effects::fields).unwrap_or_default();
+        fields.insert("command".into(), json!(self.command));
+        fields.insert("exit".into(), json!(self.exit_code));
+        let refused = self.refused.as_ref();
+        let refused = refused.map(|reason| json!({ "code": reason.code, "message": reason.message }));
+        fields.insert("refused".into(), json!(refused));
+        Value::Object(fields)
+    }
+}
+
+/// What keeps a command from running although the workflow asks for it: the user's own rules, and what nothing overrides.
+/// Tools that the state lacks do not, since the jail has the state's rights.
+fn forbidden(evaluation: &Evaluation) -> Option<Reason> {
+    let codes = [CATASTROPHE, RULE_FORBID, RULE_PROMPT, PERSON_COMMAND, AGENT_COMMAND].map(|one| one.code);
+    evaluation.reasons.iter().find(|reason| codes.contains(&reason.code)).cloned()
+}
+
+/// Runs what a transition requires, with the rights of the state, at the workspace's root, watched as the session's
+/// commands are. Nothing that it writes to the workspace stays: what changes what it proves proves nothing.
 ///
 /// # Errors
 /// Whatever keeps swbox from planning or launching.
@@ -178,47 +220,71 @@ pub(super) fn gather(
     setting: &mut Setting,
     request: String,
     required: &[Evidence],
-) -> Result<Results, Diagnostic> {
+) -> Result<(Results, Vec<Gathered>), Diagnostic> {
     setting.place.cwd.clone_from(&setting.place.workspace);
-    let (mut proofs, mut planted) = (Vec::new(), Vec::new());
+    let observe = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe).unwrap_or_default();
+    setting.sees_programs = watched::sees_programs(observe);
+    let (mut proofs, mut planted, mut seen, mut denials) = (Vec::new(), Vec::new(), Vec::new(), 0_u64);
     for evidence in required {
-        let argv = evidence.command.iter().map(OsString::from).collect();
         let run = Run {
             law: crate::service::request::Law::default(),
-            command: Command::Argv(argv),
+            command: Command::Argv(evidence.command.iter().map(OsString::from).collect()),
             timeout: None,
             capture: true,
             dry_run: false,
-            observe: crate::service::request::Observe::Auto,
+            observe,
             events: None,
         };
+        let mut one = Gathered {
+            command: evidence.command.clone(),
+            exit_code: 126,
+            state: setting.state.clone(),
+            effects: None,
+            refused: None,
+        };
+        let mut tests = None;
         let policy = setting.policy()?;
         let judgement = setting.judge(&policy, &run.command)?;
-        let rights = plain::rights(setting, &policy, &judgement, true)?;
-        drop(policy);
-        let mut plan = plain::ready(setting, &run, &judgement, &rights, jail::plan)?;
-        unsteer(&mut plan);
-        let outcome = jail::launch(&plan, plain::capture(&run, &plan))?;
-        planted.extend(planted_by(&outcome));
-        let exit_code = match outcome.exit {
-            // What the run left behind is not as its status says.
-            _ if !outcome.is_sound() => 125,
-            Exit::Code(code) | Exit::NotStarted { code, .. } => code,
-            Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-            Exit::Timeout => 124,
-        };
-        let tree = Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint());
+        one.refused = forbidden(&judgement.evaluation);
+        if one.refused.is_none() {
+            let mut rights = plain::rights(setting, &policy, &judgement, true)?;
+            rights.workspace = rights.workspace.min(WorkspaceRight::ThrowAway);
+            rights.git_write = false;
+            let wishes = Wishes::default();
+            let choice = watched::choose(setting, &policy, &run, &judgement, &rights, wishes)?;
+            drop(policy);
+            let mut plan = plain::ready(setting, &run, &judgement, &rights, jail::plan)?;
+            unsteer(&mut plan);
+            let (rights, plan) = (&rights, &plan);
+            let capture = plain::capture(&run, plan);
+            let launch = Launch { setting, run: &run, judgement: &judgement, rights, plan, capture, choice };
+            let (outcome, effects) = watched::launch(launch, None)?;
+            planted.extend(planted_by(&outcome));
+            one.exit_code = match outcome.exit {
+                // What the run left behind is not as its status says.
+                _ if !outcome.is_sound() => 125,
+                _ if effects.stopped.is_some() => 126,
+                Exit::Code(code) | Exit::NotStarted { code, .. } => code,
+                Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+                Exit::Timeout => 124,
+            };
+            tests = reporter::tests_of(&evidence.command, &outcome);
+            denials = denials.saturating_add(effects.refusals());
+            one.effects = Some(effects);
+        }
         proofs.push(Proof {
             command: evidence.command.clone(),
-            exit_code,
-            tests: reporter::tests_of(&evidence.command, &outcome),
-            tree,
+            exit_code: one.exit_code,
+            tests,
+            tree: Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint()),
             configuration: changed_configuration(setting),
             position: 0,
         });
+        seen.push(one);
     }
     let tree = Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint());
-    Ok(Results { request, proofs, planted, tree })
+    let denials = u32::try_from(denials).unwrap_or(u32::MAX);
+    Ok((Results { request, proofs, planted, denials, tree }, seen))
 }
 
 /// What a run left that makes git run programs, as a session keeps it.

@@ -36,6 +36,7 @@ pub use crate::engine::{
 pub use agent::{Asked, Standing, Went, admitted, applies, here, state, transition};
 pub use answers::{Answered, Verdict, Waiting, answer, waiting};
 pub use changes::Changed;
+pub use evidence::Gathered;
 pub use exec::SessionShown;
 pub use find::ticket;
 pub use inline::agent_command;

@@ -234,9 +234,13 @@ impl<'a> Desk<'a> {
             let body: Value = serde_json::from_str(&running.body).unwrap_or_default();
             let text = |name: &str| body[name].as_str().map(str::to_owned);
             let what = match text("evidence") {
-                Some(request) => {
-                    What::Evidence(Results { request, proofs: Vec::new(), planted: Vec::new(), tree: None })
-                }
+                Some(request) => What::Evidence(Results {
+                    request,
+                    proofs: Vec::new(),
+                    planted: Vec::new(),
+                    denials: 0,
+                    tree: None,
+                }),
                 None => match text("ending") {
                     Some(request) => {
                         let jobs = body["jobs"].as_array().into_iter().flatten();
