@@ -1,4 +1,4 @@
-//! Latencies of the store: `cargo bench --bench store`. Each writer is a process: this program again. A command is a
+//! Latencies of the store: `cargo bench --bench store`; `-- 8` for eight writers alone. Each writer is a process: this program again. A command is a
 //! `start` and an `end`, as `swbox exec --session` writes them; the whole of it is timed, and each commit.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
@@ -19,9 +19,12 @@ fn main() {
     }
     let directory = std::env::temp_dir().join(format!("swbox-bench-store-{}", std::process::id()));
     println!("{:<44} {:>8} {:>8} {:>8} {:>8}", "one command in ms", "count", "p50", "p99", "max");
-    one_at_a_time(&directory, false);
-    one_at_a_time(&directory, true);
-    for writers in [1, 4, 8, 50] {
+    let asked: Vec<u32> = std::env::args().filter_map(|word| word.parse().ok()).collect();
+    if asked.is_empty() {
+        one_at_a_time(&directory, false);
+        one_at_a_time(&directory, true);
+    }
+    for writers in if asked.is_empty() { vec![1, 4, 8, 50] } else { asked } {
         run(&directory, writers);
     }
     std::fs::remove_dir_all(&directory).unwrap();

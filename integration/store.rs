@@ -306,6 +306,33 @@ fn files_are_their_owners_alone_and_many_may_make_them_at_once() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// Whoever commits may be killed before its flush; what others do by what it wrote waits for one all the same.
+#[test]
+fn what_begins_after_a_commit_that_nobody_flushed_flushes_it() {
+    let directory = directory("unflushed");
+    create(&directory);
+    let mut store = Sqlite::open(&directory).unwrap();
+    let path = directory.join("sessions.marks");
+    let marks = || {
+        let bytes = std::fs::read(&path).unwrap();
+        let (numbers, _) = bytes.as_chunks::<8>();
+        (u64::from_ne_bytes(numbers[0]), u64::from_ne_bytes(numbers[1]))
+    };
+    command(&mut store, "one", 1).unwrap();
+    let (asked, flushed) = marks();
+    assert_eq!(asked, flushed);
+    // As a writer leaves it that was killed between the two.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..8].copy_from_slice(&(asked + 1).to_ne_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let mut write = store.begin(Durability::Process).unwrap();
+    let mut row = write.session(SESSION).unwrap().unwrap();
+    write.append(&mut row, 1, "start", &json!({})).unwrap();
+    write.commit().unwrap();
+    assert_eq!(marks(), (asked + 1, asked + 1));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 #[test]
 fn a_write_that_is_dropped_leaves_nothing() {
     let directory = directory("dropped");

@@ -6,8 +6,10 @@
 
 mod chain;
 mod error;
+mod flush;
 mod marker;
 mod mask;
+mod queue;
 mod record;
 mod schema;
 mod sqlite;
@@ -28,8 +30,9 @@ pub use trust::{Ledger, Trusted};
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Nothing: it survives the end of every process, not that of the machine. For what is begun: a `start` that is
-    /// lost with its machine belonged to a command that ended with it.
+    /// Nothing of its own: it survives the end of every process, not that of the machine. For what is begun: a `start`
+    /// that is lost with its machine belonged to a command that ended with it. What it was judged by survives the
+    /// machine: a commit waits for the flush of those before it that asked for one.
     Process,
     /// One flush to the disk: it survives the machine. For what is acknowledged.
     Machine,

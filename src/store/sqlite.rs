@@ -1,7 +1,7 @@
-//! The store in SQLite: one file in write-ahead mode, a lock file in front of every write.
+//! The store in SQLite: one file in write-ahead mode, a queue in front of every write, one flush behind it.
 //!
 //! Danger: SQLite's own wait is unfair and, for a transaction that reads before it writes, no wait at all: without the
-//! lock 19 of 20 writers fail at once. The lock is released by hand, for a child of this process would keep it.
+//! queue 19 of 20 writers fail at once. SQLite flushes nothing at a commit here: what makes it last is [`super::flush`].
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -16,8 +16,10 @@ use serde_json::Value;
 
 use super::chain::{Hash, link};
 use super::error::StoreError;
+use super::flush::Flush;
+use super::queue::{Queue, Turn};
 use super::record::{Entry, Parked, Pin, Running, Seen, SessionRow, Ticket};
-use super::{Durability, Store, Transaction, schema};
+use super::{Durability, Store, Transaction, flush, queue, schema};
 
 /// The database below the state directory.
 const FILE: &str = "sessions.db";
@@ -25,14 +27,12 @@ const FILE: &str = "sessions.db";
 /// SQLite's log beside it, which stays from process to process.
 const LOG: &str = "sessions.db-wal";
 
-/// The lock beside it.
-const LOCK: &str = "sessions.lock";
-
 /// How long SQLite itself waits: only for another process that opens or closes the file, since writers queue at the lock.
 const BUSY: Duration = Duration::from_secs(20);
 
-/// Pages of the log after which a commit writes them back into the database.
-const WRITE_BACK: &str = "PRAGMA wal_autocheckpoint = 64";
+/// No flush at a commit; the log is flushed before its pages are written back into the database, and the database after,
+/// when a commit finds more of them than this.
+const MODE: &str = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 64";
 
 const SESSION: &str = "id, workspace, workflow, created, touched, over, state, position, head, body, place";
 
@@ -40,8 +40,8 @@ const SESSION: &str = "id, workspace, workflow, created, touched, over, state, p
 #[derive(Debug)]
 pub struct Sqlite {
     connection: Connection,
-    lock: File,
-    durability: Option<Durability>,
+    queue: Queue,
+    flush: Flush,
 }
 
 impl Sqlite {
@@ -67,24 +67,27 @@ impl Sqlite {
                 .open(&path);
             options.map_err(StoreError::unavailable(&path))
         };
-        let lock = open(LOCK)?;
+        let queue = Queue::new(open(queue::GATE)?, open(queue::LOCK)?);
         let path = directory.join(FILE);
         if path.symlink_metadata().is_err() {
             drop(open(FILE)?);
         }
         // SQLite as it is built here leaves the directory alone, which its log's name is in for good: whoever makes the log
         // flushes the directory once, and nobody writes before that is done.
-        let new_log = directory.join(LOG).symlink_metadata().is_err();
-        let connection = if new_log {
-            let _held = Held::take(&lock, directory)?;
+        let log = directory.join(LOG);
+        let connection = if log.symlink_metadata().is_err() {
+            let _turn = queue.wait()?;
             let connection = connect(&path, None)?;
             let synced = File::open(directory).and_then(|directory| directory.sync_all());
             synced.map_err(StoreError::unavailable(directory))?;
             connection
         } else {
-            connect(&path, Some((&lock, directory)))?
+            connect(&path, Some(&queue))?
         };
-        Ok(Self { connection, lock, durability: None })
+        // Open for as long as the connection, the log is the one that the connection writes: SQLite removes it only when
+        // no other process has the database.
+        let flush = Flush::new(File::open(&log).map_err(StoreError::unavailable(&log))?, open(flush::MARKS)?);
+        Ok(Self { connection, queue, flush })
     }
 
     /// Opens the store if there is one.
@@ -100,8 +103,8 @@ impl Sqlite {
     }
 }
 
-/// A connection to a file of this version; `free` is the lock to take where that needs a write, none where it is held.
-fn connect(path: &Path, free: Option<(&File, &Path)>) -> Result<Connection, StoreError> {
+/// A connection to a file of this version; `free` is the queue to stand in where that needs a write, none where it is held.
+fn connect(path: &Path, free: Option<&Queue>) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -109,45 +112,27 @@ fn connect(path: &Path, free: Option<(&File, &Path)>) -> Result<Connection, Stor
     // five flushes a command. Kept, and kept short, it is read through at each opening (0.1 ms) and written back
     // about every tenth command.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.execute_batch(WRITE_BACK)?;
+    connection.execute_batch(MODE)?;
     if !schema::is_current(&connection)? {
-        let _held = free.map(|(lock, directory)| Held::take(lock, directory)).transpose()?;
+        let _turn = free.map(Queue::wait).transpose()?;
         schema::migrate(&mut connection)?;
     }
     Ok(connection)
 }
 
-/// The lock while it is held.
-#[derive(Debug)]
-struct Held<'a>(&'a File);
-
-impl<'a> Held<'a> {
-    fn take(lock: &'a File, directory: &Path) -> Result<Self, StoreError> {
-        lock.lock().map_err(StoreError::unavailable(directory))?;
-        Ok(Self(lock))
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        // Closing would do where no child has the descriptor as well.
-        let _ = self.0.unlock();
-    }
-}
-
 impl Store for Sqlite {
     fn begin(&mut self, durability: Durability) -> Result<Box<dyn Transaction + '_>, StoreError> {
-        if self.durability != Some(durability) {
-            let level = match durability {
-                Durability::Process => "PRAGMA synchronous = NORMAL",
-                Durability::Machine => "PRAGMA synchronous = FULL",
-            };
-            self.connection.execute_batch(level)?;
-            self.durability = Some(durability);
-        }
-        let held = Held::take(&self.lock, Path::new(LOCK))?;
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Box::new(Write { connection: &self.connection, open: true, _held: held }))
+        // Made before the wait: what is done in the turn all others wait for.
+        let mut begin = self.connection.prepare_cached("BEGIN IMMEDIATE")?;
+        let turn = self.queue.wait()?;
+        begin.execute([])?;
+        Ok(Box::new(Write {
+            connection: &self.connection,
+            queue: &self.queue,
+            flush: &self.flush,
+            durability,
+            turn: Some(turn),
+        }))
     }
 
     fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
@@ -231,11 +216,13 @@ impl Store for Sqlite {
     }
 }
 
-/// A write that has begun.
+/// A write that has begun; it has the turn until it is committed or dropped.
 struct Write<'a> {
     connection: &'a Connection,
-    open: bool,
-    _held: Held<'a>,
+    queue: &'a Queue,
+    flush: &'a Flush,
+    durability: Durability,
+    turn: Option<Turn<'a>>,
 }
 
 impl Write<'_> {
@@ -246,7 +233,7 @@ impl Write<'_> {
 
 impl Drop for Write<'_> {
     fn drop(&mut self) {
-        if self.open {
+        if self.turn.is_some() {
             // What cannot be rolled back now is rolled back when the file is closed.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
@@ -462,9 +449,23 @@ impl Transaction for Write<'_> {
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
-        self.connection.prepare_cached("COMMIT")?.execute([])?;
-        self.open = false;
-        Ok(())
+        let mut commit = self.connection.prepare_cached("COMMIT")?;
+        let due = self.flush.due(self.durability)?;
+        commit.execute([])?;
+        // The next writer goes on while this one's bytes are flushed.
+        self.turn = None;
+        let Some(due) = due else { return Ok(()) };
+        self.flush.all(due).or_else(|error| {
+            // What a later flush reports as done may lie behind a hole now. So all of it goes into the database, which
+            // takes the log out of use; else it stays an error.
+            let _turn = self.queue.wait()?;
+            let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if busy {
+                return Err(error);
+            }
+            self.flush.done(due);
+            Ok(())
+        })
     }
 }
 
@@ -560,4 +561,34 @@ fn signed(value: u64) -> i64 {
 
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that cannot be flushed stands for a disk that fails.
+    #[test]
+    fn what_cannot_be_flushed_goes_into_the_database_or_is_an_error() {
+        let directory = std::env::temp_dir().join(format!("swbox-unflushed-{}", std::process::id()));
+        let mut store = Sqlite::open(&directory).unwrap();
+        let marks = File::options().read(true).write(true).open(directory.join(flush::MARKS)).unwrap();
+        store.flush = Flush::new(File::open("/dev/null").unwrap(), marks);
+        let bind = |store: &mut Sqlite, key: &str| {
+            let mut write = store.begin(Durability::Machine)?;
+            write.bind("harness", key, "s")?;
+            write.commit()
+        };
+        bind(&mut store, "one").unwrap();
+        assert_eq!(std::fs::metadata(directory.join(LOG)).unwrap().len(), 0);
+        assert_eq!(store.flush.due(Durability::Process).unwrap(), None);
+        // A reader that keeps the log from being taken out of use.
+        let reader = Connection::open(directory.join(FILE)).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        reader.query_row("SELECT count(*) FROM bindings", [], |_| Ok(())).unwrap();
+        store.connection.busy_timeout(Duration::ZERO).unwrap();
+        bind(&mut store, "two").unwrap_err();
+        assert!(store.flush.due(Durability::Process).unwrap().is_some());
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }
