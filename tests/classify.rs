@@ -144,6 +144,7 @@ fn holds(found: &Classification, wanted: &str) -> Result<(), String> {
                 }
                 "closed" => all(|segment| segment.closed),
                 "pure" => all(|segment| segment.pure),
+                "open" => !all(|segment| segment.closed || segment.pure),
                 "filter" => all(|segment| segment.stdin_filter),
                 "free" => all(|segment| segment.effect_free),
                 name => {

@@ -145,3 +145,134 @@ fn what_a_line_does_beyond_its_text_is_undeclared() {
     let (_, value) = project.json("testing", "python3 -c 'open(\"made\", \"w\")'");
     assert_eq!(value["undeclared"], json!([]), "an opaque line declares nothing: {value}");
 }
+
+/// One state that has these tools, and the way to one that has all that matters here.
+fn law(project: &Project, name: &str, tools: &str) -> String {
+    let file = project.outside().join(format!("{name}.json"));
+    let text = format!(
+        r#"{{"id":"{name}","initial":"here","states":{{
+            "here":{{"allowed_tools":[{tools}],"jail":{{"opaque":"read_only"}},"on":{{"GO":"all"}}}},
+            "all":{{"allowed_tools":["Read","Write","Bash","WebFetch","__GIT_WRITE__"],"on":{{"END":"failed"}}}},
+            "failed":{{"type":"final"}}}}}}"#
+    );
+    fs::write(&file, text).unwrap();
+    file.to_string_lossy().into_owned()
+}
+
+/// What stands on the terminal after a command: the last lines of its standard error, from swbox's first.
+fn trailer(project: &Project, tools: &str, line: &str) -> Vec<String> {
+    let law = law(project, "law", tools);
+    let ran = project.swbox(&["exec", "--workflow", &law, "-c", line]);
+    let told = ran.stderr.lines().skip_while(|line| !line.starts_with("swbox: "));
+    told.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_person_reads_what_was_refused_in_few_lines() {
+    let project = Project::new();
+    fs::write(
+        project.path().join("run.py"),
+        "import os, sys, subprocess, urllib.request as u\nexec(sys.argv[1])\n",
+    )
+    .unwrap();
+    let many = "for i in range(40):\n  try: open(f\"/usr/share/x{i}\", \"w\")\n  except OSError: pass";
+    let twice = "for i in range(2):\n  try: open(\"new\", \"w\")\n  except OSError: pass";
+    for (tools, code, wanted) in [
+        (
+            r#""Read","Write","Bash""#,
+            many,
+            &[
+                "swbox: 40 operations were denied by the jail in state \"here\"",
+                "  create  /usr/share/x0 and 39 more in /usr/share  directories of the system are changed by no command",
+            ][..],
+        ),
+        (
+            r#""Read""#,
+            twice,
+            &[
+                "swbox: 2 operations were denied by the jail in state \"here\"",
+                "  create  new (2 times)  needs Write or Edit in allowed_tools",
+                "  forward  GO → \"all\" (has Write); rerun with --state all",
+            ],
+        ),
+        (
+            r#""Read","Write","Bash""#,
+            "open(\".git/config\", \"a\")",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  open for write  .git/config  git directories are changed by git's own commands alone",
+            ],
+        ),
+        (
+            r#""Read","Write","Bash""#,
+            "subprocess.run([\"git\", \"add\", \"-A\"], check=True, stderr=-3)",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  create  .git/index.lock  needs git_add or git_commit or __GIT_WRITE__ in allowed_tools",
+                "  forward  GO → \"all\" (has __GIT_WRITE__); rerun with --state all",
+            ],
+        ),
+        (
+            r#""Read","Write","Bash","__GIT_WRITE__""#,
+            "subprocess.run([\"git\", \"add\", \"-A\"], check=True, stderr=-3)",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  create  .git/index.lock  git changes it where a command is git's alone: send the git commands as a line of their own",
+            ],
+        ),
+        (
+            r#""Read","Write","Bash""#,
+            "try: u.urlopen(\"http://192.0.2.1/\")\nexcept OSError: pass",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  connect  192.0.2.1:80  needs WebFetch in allowed_tools",
+                "  forward  GO → \"all\" (has WebFetch); rerun with --state all",
+            ],
+        ),
+        (
+            r#""Read""#,
+            "try: u.urlopen(\"http://192.0.2.1/\")\nexcept OSError: pass",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  connect  192.0.2.1  needs WebFetch in allowed_tools",
+                "  forward  GO → \"all\" (has WebFetch); rerun with --state all",
+            ],
+        ),
+    ] {
+        let line = format!("python3 run.py '{code}'");
+        assert_eq!(trailer(&project, tools, &line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn a_host_is_named_by_whoever_asks_for_it() {
+    let project = Project::new();
+    // A name that no hosts file answers: the question itself is refused.
+    let host = "registry.no-such.example";
+    let programs = [
+        ("curl", format!("curl -sS https://{host}/x")),
+        ("git", format!("git ls-remote https://{host}/x.git")),
+        ("wget", format!("wget -q -t 1 https://{host}/x")),
+        ("python3", format!("python3 -c 'import urllib.request as u; u.urlopen(\"https://{host}/x\")'")),
+        ("ssh", format!("ssh -o BatchMode=yes {host} true")),
+    ];
+    for (program, line) in programs {
+        if !crate::project::has("a_host_is_named_by_whoever_asks_for_it", program) {
+            continue;
+        }
+        // In a script, so that nothing but what really runs names it.
+        fs::write(project.path().join("go.sh"), format!("{line}\n")).unwrap();
+        let told = trailer(&project, r#""Read","Write","Bash""#, "bash go.sh").join("\n");
+        assert!(told.contains(&format!("  connect  {host}")), "{program}: {told}");
+        assert!(told.contains("needs WebFetch in allowed_tools"), "{program}: {told}");
+        assert!(told.contains("forward  GO → \"all\""), "{program}: {told}");
+    }
+}
+
+#[test]
+fn the_same_is_not_said_twice() {
+    let project = Project::new();
+    let ran = project.line("implementing", "bash -c 'git add -A; git commit -m x'");
+    assert_eq!(ran.code, 126, "{ran:?}");
+    assert_eq!(ran.stderr.matches("changes the repository").count(), 1, "{ran:?}");
+}

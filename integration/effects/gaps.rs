@@ -96,3 +96,16 @@ fn a_refusal_by_narrowing_says_so_and_is_undeclared() {
     assert_eq!(value["undeclared"][0]["refused"], false, "{value}");
     assert!(project.path().join("sneaky").exists());
 }
+
+#[test]
+fn tools_ask_nobody_for_their_newest_version() {
+    let test = "tools_ask_nobody_for_their_newest_version";
+    let project = Project::new();
+    let history = project.outside().join("history");
+    let lines = ["npm ls", "npm cache clean --force", "pip list"];
+    let here = lines.iter().filter(|line| crate::project::has(test, line.split(' ').next().unwrap()));
+    fs::write(&history, here.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let ran = project.swbox(&["audit", "--run", "--json", history.to_str().unwrap()]);
+    let value: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    assert_eq!(value["gaps"], serde_json::json!([]), "{value}");
+}

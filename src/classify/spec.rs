@@ -25,7 +25,7 @@
 //!    [`opaque`](CommandSpec::opaque).
 //! 5. Add lines to `tests/classify/<family>.txt`, with one worst option among them: `head -5 f => FileRead closed`. Right of
 //!    the arrow stand the exact classes (`Passthrough` for none), `opaque` when and only when the line is, and what else
-//!    shall hold: `closed`, `pure`, `filter`, `tool=git_commit`. A test runs every line and fails for a row without one; `⏎`
+//!    shall hold: `closed`, `pure`, `open` (neither), `filter`, `tool=git_commit`. A test runs every line and fails for a row without one; `⏎`
 //!    is a newline.
 //!
 //! Classes combine so: the row's `classes` (or `bare`, without operands), those of its parents (unless

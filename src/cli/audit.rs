@@ -51,8 +51,8 @@ fn run(args: AuditArgs, bar: &mut Bar, color: ColorChoice) -> Result<u8, Diagnos
 
 fn gaps_text(gaps: &Gaps, paint: Paint) -> String {
     let mut out = format!(
-        "{} commands: {} ran ({} without their program, {} timed out), {} declare nothing\n",
-        gaps.total, gaps.ran, gaps.missing, gaps.timed_out, gaps.undeclaring
+        "{} commands: {} ran ({} without their program, {} failed, {} timed out), {} declare nothing\n",
+        gaps.total, gaps.ran, gaps.missing, gaps.failed, gaps.timed_out, gaps.undeclaring
     );
     if gaps.gaps.is_empty() {
         out.push_str("none did more than its text declares\n");

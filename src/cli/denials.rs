@@ -71,15 +71,27 @@ fn refused(
     let by = told.by.map_or_else(String::new, |command| format!(" of `{command}`"));
     let _ =
         writeln!(out, "swbox: {count} {what}{by} {were} {probably}denied by the jail in state \"{state}\"");
-    let wide = denied.iter().take(MOST).map(|denied| verb(denied.denial.act).len()).max().unwrap_or(0);
-    for denied in denied.iter().take(MOST) {
-        let times = if denied.count > 1 { format!(" ({} times)", denied.count) } else { String::new() };
+    let groups = groups(&denied);
+    let wide = groups.iter().take(MOST).map(|group| verb(group[0].denial.act).len()).max().unwrap_or(0);
+    for group in groups.iter().take(MOST) {
+        let denied = group[0];
+        let count: u64 = group.iter().map(|denied| denied.count).sum();
+        let times = match (count, group.len()) {
+            (1, _) | (_, 2..) => String::new(),
+            _ => format!(" ({count} times)"),
+        };
+        let others = match (group.len() - 1, directory(denied)) {
+            (others @ 1.., Some(directory)) => {
+                format!(" and {others} more in {}", excerpt(directory, LONGEST))
+            }
+            _ => String::new(),
+        };
         let probably = if denied.denial.inferred && !inferred { "probably: " } else { "" };
         let name = excerpt(&denied.shown, LONGEST);
         let act = format!("{:<wide$}", verb(denied.denial.act));
-        let _ = writeln!(out, "  {}  {name}{times}  {probably}{}", paint.bold(&act), remedy(denied));
+        let _ = writeln!(out, "  {}  {name}{others}{times}  {probably}{}", paint.bold(&act), remedy(denied));
     }
-    if let Some(more @ 1..) = denied.len().checked_sub(MOST) {
+    if let Some(more @ 1..) = groups.len().checked_sub(MOST) {
         let _ = writeln!(out, "  and {more} more; --json names them");
     }
     let mut ways: Vec<String> = Vec::new();
@@ -91,6 +103,38 @@ fn refused(
     }
     for way in ways.iter().take(WAYS) {
         let _ = writeln!(out, "  {} {way}", paint.bold("forward "));
+    }
+}
+
+/// Refusals of which one line tells all: the same act in the same directory with the same remedy. Two are told by name.
+fn groups<'d>(denied: &[&'d Denied]) -> Vec<Vec<&'d Denied>> {
+    let alike = |one: &Denied, other: &Denied| {
+        one.denial.act == other.denial.act
+            && one.denial.inferred == other.denial.inferred
+            && directory(one).is_some()
+            && directory(one) == directory(other)
+            && remedy(one) == remedy(other)
+            && one.forward == other.forward
+    };
+    let mut groups: Vec<Vec<&Denied>> = Vec::new();
+    for one in denied {
+        match groups.iter_mut().find(|group| alike(group[0], one)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let split = |group: Vec<&'d Denied>| match &group[..] {
+        [one, other] => vec![vec![*one], vec![*other]],
+        _ => vec![group],
+    };
+    groups.into_iter().flat_map(split).collect()
+}
+
+/// The directory of what was refused, as it is shown.
+fn directory(denied: &Denied) -> Option<&str> {
+    match &denied.denial.target {
+        Target::Path(_) => denied.shown.rsplit_once('/').map(|(directory, _)| directory).or(Some(".")),
+        Target::Address(_) | Target::Abstract(_) => None,
     }
 }
 
@@ -150,6 +194,47 @@ fn remedy(denied: &Denied) -> String {
 mod tests {
     use super::*;
 
+    fn denied(act: Act, path: &str, count: u64, grant: Grant) -> Denied {
+        Denied {
+            denial: crate::service::Denial {
+                act,
+                target: Target::Path(path.into()),
+                cause: crate::service::DenialCause::Rights,
+                errno: 13,
+                inferred: false,
+            },
+            shown: path.to_owned(),
+            hosts: Vec::new(),
+            incidental: false,
+            count,
+            program: String::new(),
+            right: crate::service::Right::Write,
+            grant,
+            forward: None,
+        }
+    }
+
+    #[test]
+    fn many_names_of_a_directory_are_one_line() {
+        let no = || Grant::Nothing { why: "no" };
+        let all = [
+            denied(Act::Create, "/a/x", 1, no()),
+            denied(Act::Create, "/b/1", 3, no()),
+            denied(Act::Create, "/b/2", 1, no()),
+            denied(Act::Remove, "/b/1", 1, no()),
+            denied(Act::Create, "/b/3", 1, no()),
+            denied(Act::Create, "here", 1, no()),
+            denied(Act::Create, "there", 1, no()),
+        ];
+        let all: Vec<&Denied> = all.iter().collect();
+        let names = |group: &Vec<&Denied>| group.iter().map(|one| one.shown.clone()).collect::<Vec<_>>();
+        let told: Vec<Vec<String>> = groups(&all).iter().map(names).collect();
+        assert_eq!(
+            told,
+            [vec!["/a/x"], vec!["/b/1", "/b/2", "/b/3"], vec!["/b/1"], vec!["here"], vec!["there"]]
+        );
+    }
+
     #[test]
     fn a_remedy_is_one_clause() {
         let profile = Grant::Profile { table: "binds".into(), line: "writable = [\"~/x\"]".into() };
@@ -158,23 +243,7 @@ mod tests {
             (profile, "a profile may open it: [binds] writable = [\"~/x\"]"),
             (Grant::Nothing { why: "no" }, "no"),
         ] {
-            let denied = Denied {
-                denial: crate::service::Denial {
-                    act: Act::Write,
-                    target: Target::Path("/x".into()),
-                    cause: crate::service::DenialCause::Rights,
-                    errno: 13,
-                    inferred: false,
-                },
-                shown: "/x".into(),
-                hosts: Vec::new(),
-                incidental: false,
-                count: 1,
-                program: String::new(),
-                right: crate::service::Right::Write,
-                grant,
-                forward: None,
-            };
+            let denied = denied(Act::Write, "/x", 1, grant);
             assert_eq!(remedy(&denied), text);
         }
     }

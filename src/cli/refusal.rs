@@ -28,12 +28,18 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
         .filter(|reason| reason.decision == judgement.evaluation.decision)
         .collect();
     let mut out = format!("swbox: {verdict} in state \"{}\"", visible(&law.state));
-    let mut lines = decisive.iter().map(|reason| one(reason));
-    if let Some(first) = lines.next() {
+    // Two commands of one nested line are told by the same words.
+    let mut lines: Vec<String> = Vec::new();
+    for line in decisive.iter().map(|reason| one(reason)) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if let Some(first) = lines.first() {
         let _ = write!(out, ": {first}");
     }
     out.push('\n');
-    let rest: Vec<String> = lines.collect();
+    let rest = lines.get(1..).unwrap_or_default();
     for line in rest.iter().take(MORE) {
         field(&mut out, "also", line, paint);
     }

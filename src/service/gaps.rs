@@ -77,6 +77,8 @@ pub struct Gaps {
     pub missing: usize,
     /// Those that were ended after 10 s.
     pub timed_out: usize,
+    /// Those that ended otherwise than with 0: they may not have got to what they would do.
+    pub failed: usize,
     /// The gaps, the largest first.
     pub gaps: Vec<Gap>,
 }
@@ -186,6 +188,7 @@ impl Scene {
         gaps.ran += 1;
         gaps.missing += usize::from(outcome.exit == Exit::Code(127));
         gaps.timed_out += usize::from(outcome.exit == Exit::Timeout);
+        gaps.failed += usize::from(!matches!(outcome.exit, Exit::Code(0 | 127) | Exit::Timeout));
         let mut kinds: BTreeMap<Kind, (Option<OpClass>, Vec<String>)> = BTreeMap::new();
         for (effect, _) in undeclared {
             let kind = (effect.program.clone(), Some(effect.class.name()));
@@ -196,6 +199,7 @@ impl Scene {
             self.renew(line)?;
             let rights = Rights { workspace: WorkspaceRight::Read, network: NetworkRight::None, ..narrow };
             if let Some((other, _)) = self.launch(setting, text, &rights)?
+                && other.exit != Exit::Timeout
                 && differs(&outcome, &other)
                 && self.is_steady(setting, text, line, &outcome)?
             {
@@ -209,7 +213,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Whether a command ends a second time as it did: one that tells the time does not.
+    /// Whether a command ends a second and a third time as it did: one that tells the time, or numbers of files that are
+    /// used anew, does not.
     fn is_steady(
         &self,
         setting: &Setting,
@@ -217,9 +222,14 @@ impl Scene {
         line: &Classification,
         first: &Outcome,
     ) -> Result<bool, Diagnostic> {
-        self.renew(line)?;
-        let again = self.launch(setting, text, &wide())?;
-        Ok(again.is_some_and(|(again, _)| !differs(first, &again)))
+        for _ in 0..2 {
+            self.renew(line)?;
+            let again = self.launch(setting, text, &wide())?;
+            if again.is_none_or(|(again, _)| differs(first, &again)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The workspace as at the beginning, with the files that a line reads.
@@ -351,6 +361,7 @@ impl Gaps {
             "undeclaring": self.undeclaring,
             "missing": self.missing,
             "timed_out": self.timed_out,
+            "failed": self.failed,
             "gaps": gaps.collect::<Vec<_>>(),
         })
     }

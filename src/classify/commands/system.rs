@@ -391,6 +391,18 @@ fn names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         (_, None) => !call.operands.is_empty(),
     };
     let host = call.words.iter().any(|arg| matches!(arg.value.literal(), Some("-H" | "--host")));
+    // What asks the interfaces or a resolver needs sockets: narrowed to what a pure program needs it would say something else.
+    let asks = |arg: &str| match arg.strip_prefix("--") {
+        Some(long) => {
+            ["alias", "all-", "domain", "fqdn", "ip-", "long"].iter().any(|one| long.starts_with(one))
+        }
+        None => arg.strip_prefix('-').is_some_and(|short| short.contains(['a', 'A', 'd', 'f', 'i', 'I'])),
+    };
+    if name == "dnsdomainname"
+        || name == "hostname" && call.words.iter().filter_map(|arg| arg.value.literal()).any(asks)
+    {
+        findings.unbounded = true;
+    }
     if host && name.ends_with("ctl") {
         findings.add(Network, call.name.span());
     }

@@ -50,6 +50,8 @@ pub fn gcloud<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             findings.add(FileRead, span);
             return;
         }
+        // It asks whether there is such a project, zone or account.
+        ["config", "set", ..] => findings.add(FileModify, span),
         ["config", ..] => {
             findings.drops(OpSet::of(&[Network]));
             findings.add(FileModify, span);

@@ -97,7 +97,7 @@ pub(in crate::service) struct Refused {
 pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> Denied {
     let Refused { denial, count, program, hosts, ended_well } = refused;
     let hosts = if is_question(&denial) { hosts } else { Vec::new() };
-    let (right, grant) = explain(ground, &denial, hosts.first());
+    let (right, grant) = explain(ground, &denial, &program, hosts.first());
     let lacks = !right::holds(ground.law, right);
     let wanted = match &grant {
         Grant::Tools { .. } => true,
@@ -107,8 +107,13 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
     let forward = if wanted { way(ground, right) } else { None };
     let shown = match &denial.target {
         Target::Path(path) => crate::service::setting::shorten(path, ground.cwd, ground.anchors.home),
-        Target::Address(address) if SOCKETS.contains(&address.as_str()) => format!("(a socket: {address})"),
-        Target::Address(address) if address.ends_with(":53") => format!("{address} (a name server)"),
+        Target::Address(address) if address == "unix" => "a socket of the host".to_owned(),
+        Target::Address(address) if SOCKETS.contains(&address.as_str()) => {
+            format!("a host (no {address} socket is given)")
+        }
+        Target::Address(address) if address.ends_with(":53") => {
+            format!("a host by its name (at the name server {address})")
+        }
         Target::Address(address) => address.clone(),
         Target::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
     };
@@ -135,7 +140,7 @@ fn is_question(denial: &Denial) -> bool {
     matches!(&denial.target, Target::Address(address) if address.ends_with(":53") || SOCKETS.contains(&address.as_str()))
 }
 
-fn explain(ground: &Ground<'_>, denial: &Denial, host: Option<&String>) -> (Right, Grant) {
+fn explain(ground: &Ground<'_>, denial: &Denial, program: &str, host: Option<&String>) -> (Right, Grant) {
     let right = asked(denial);
     if denial.cause == Cause::Narrowed {
         return (right, Grant::Option { name: "--no-narrow" });
@@ -150,7 +155,7 @@ fn explain(ground: &Ground<'_>, denial: &Denial, host: Option<&String>) -> (Righ
         {
             (Right::Network, nothing("sockets of the host are within reach of no command"))
         }
-        Target::Path(path) => of_path(ground, denial, path, right),
+        Target::Path(path) => of_path(ground, denial, path, program, right),
     }
 }
 
@@ -173,12 +178,12 @@ fn tools(right: Right) -> Grant {
     Grant::Tools { any: right.tools().to_vec() }
 }
 
-fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, right: Right) -> (Right, Grant) {
+fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, program: &str, right: Right) -> (Right, Grant) {
     if denial.cause == Cause::Secret {
         return (right, credential(ground, path));
     }
     if is_git(path) && right != Right::Read {
-        return (Right::GitWrite, tools(Right::GitWrite));
+        return (Right::GitWrite, of_git(ground, program));
     }
     if denial.cause == Cause::Protected {
         return (right, nothing("what others run later is changed by a person, outside"));
@@ -204,6 +209,20 @@ fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, right: Right) -> (
         return (right, nothing("it lies in a directory that no profile may open"));
     }
     (right, profile("binds", format!("{list} = [{:?}]", place(opened))))
+}
+
+/// What lets a program change a git directory.
+fn of_git(ground: &Ground<'_>, program: &str) -> Grant {
+    if !program.is_empty() && program != "git" && !program.starts_with("git-") {
+        return nothing("git directories are changed by git's own commands alone");
+    }
+    if right::holds(ground.law, Right::GitWrite) {
+        // The state gives it, and this command did not have it.
+        return nothing(
+            "git changes it where a command is git's alone: send the git commands as a line of their own",
+        );
+    }
+    tools(Right::GitWrite)
 }
 
 /// Whether a path lies in a tree of tools: who may write there decides what runs next.
@@ -277,6 +296,15 @@ mod tests {
 
     /// What is said of one refusal in a state of the built-in `bugfix`.
     fn said(state: &str, line: &str, act: Act, target: &str, cause: Cause) -> (Right, Grant, Option<String>) {
+        said_of(state, line, line.split(' ').next().unwrap_or_default(), (act, target, cause))
+    }
+
+    fn said_of(
+        state: &str,
+        line: &str,
+        program: &str,
+        (act, target, cause): (Act, &str, Cause),
+    ) -> (Right, Grant, Option<String>) {
         let machine = load(builtin("bugfix").unwrap().source.as_bytes()).unwrap().machine;
         let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within("/w");
         let law = policy.state(state).unwrap();
@@ -307,7 +335,7 @@ mod tests {
         };
         let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
         let hosts = vec!["example.org".to_owned()];
-        let program = String::new();
+        let program = program.to_owned();
         let denied = attribute(&ground, Refused { denial, count: 1, program, hosts, ended_well: true });
         let event = denied.forward.and_then(|hint| hint.path.first().map(|step| step.event.clone()));
         (denied.right, denied.grant, event)
@@ -328,6 +356,22 @@ mod tests {
             said("implementing", "git add x", Act::Create, "/w/.git/index.lock", Cause::Protected);
         assert_eq!((right, grant), (Right::GitWrite, tools(Right::GitWrite)));
         assert_eq!(event.as_deref(), Some("DONE"), "the first of the way to committing");
+    }
+
+    #[test]
+    fn a_git_directory_is_gits_own() {
+        let create = (Act::Create, "/w/.git/index.lock", Cause::Protected);
+        // Another program gets it in no state, so no event is named.
+        for state in ["implementing", "committing"] {
+            let (right, grant, event) = said_of(state, "python3 x.py", "python3", create);
+            assert_eq!((right, event), (Right::GitWrite, None), "{state}");
+            assert!(matches!(grant, Grant::Nothing { .. }), "{state}: {grant:?}");
+        }
+        // git that a program starts lacks the tool first, and a line of its own then.
+        let (_, grant, event) = said_of("implementing", "python3 x.py", "git", create);
+        assert_eq!((grant, event.as_deref()), (tools(Right::GitWrite), Some("DONE")));
+        let (_, grant, _) = said_of("committing", "python3 x.py", "git", create);
+        assert!(matches!(grant, Grant::Nothing { why } if why.contains("a line of their own")), "{grant:?}");
     }
 
     #[test]

@@ -160,6 +160,12 @@ impl<'a> Eyes<'a> {
         readings(program, &self.environment)
     }
 
+    /// The hosts that a program was given: as its arguments mean, else as they look.
+    fn asked(&self, program: &Program) -> Vec<String> {
+        let meant = hosts(&self.readings(program));
+        if meant.is_empty() { addressed(&program.argv) } else { meant }
+    }
+
     fn name(&self, pid: i32) -> String {
         if pid == 0 { String::new() } else { self.processes.name(pid) }
     }
@@ -168,7 +174,7 @@ impl<'a> Eyes<'a> {
         if !denial.inferred {
             self.beyond(pid, denial.act, &denial.target, true);
         }
-        let hosts = self.processes.argv(pid).map(|argv| hosts(&self.readings(argv))).unwrap_or_default();
+        let hosts = self.processes.argv(pid).map(|argv| self.asked(argv)).unwrap_or_default();
         let refused = Refused {
             denial: denial.clone(),
             count: 1,
@@ -276,6 +282,26 @@ fn hosts(readings: &[Classification]) -> Vec<String> {
     hosts
 }
 
+/// The hosts of the addresses (`https://host/…`) that stand in arguments, be it in code: names for a person, no more.
+fn addressed(argv: &[Vec<u8>]) -> Vec<String> {
+    let mut hosts: Vec<String> = Vec::new();
+    for word in argv {
+        let text = String::from_utf8_lossy(word);
+        for after in text.split("://").skip(1) {
+            let authority =
+                after.split(['/', '?', '#', '"', '\'', '`', '\\', ' ', '\n', ')', '}', ',']).next();
+            let host = authority.unwrap_or_default().rsplit('@').next().unwrap_or_default();
+            let host = host.split(':').next().unwrap_or_default();
+            let plain = !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+            if plain && hosts.len() < HOSTS && !hosts.iter().any(|known| known == host) {
+                hosts.push(host.to_owned());
+            }
+        }
+    }
+    hosts
+}
+
 /// Whether a refusal says nothing: everybody tries that.
 fn is_tried(denial: &Denial) -> bool {
     match &denial.target {
@@ -360,4 +386,25 @@ pub(in crate::service) fn open_to_commands(plan: &crate::jail::JailPlan) -> Vec<
         _ => None,
     });
     writable.chain([plan.workspace.as_path()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::addressed;
+
+    #[test]
+    fn addresses_in_arguments_are_seen_wherever_they_stand() {
+        let of = |words: &[&str]| {
+            addressed(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["git-remote-https", "origin", "https://u:p@a.example:8443/x.git"]), ["a.example"]);
+        assert_eq!(
+            of(&["python3", "-c", "get('https://a.example/x'); get(\"http://b.example\")"]),
+            ["a.example", "b.example"]
+        );
+        assert_eq!(
+            of(&["x", "https://$HOST/x", "file:///etc/hosts", "://", "a.example"]),
+            Vec::<String>::new()
+        );
+    }
 }
