@@ -97,8 +97,13 @@ pub const ROWS: &[Row] = &[
             opt("", "loops").value(),
         ])
         .hatch(ip),
+    command(&["ss"])
+        .lenient()
+        .values("fA")
+        .long_values(&["family", "query"])
+        .options(&[opt("D", "diag").role(Role::Write), opt("F", "filter").role(Role::Read)])
+        .hatch(interfaces),
     command(&[
-        "ss",
         "netstat",
         "route",
         "arp",
@@ -303,7 +308,8 @@ fn interfaces<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
             let is_short = known.starts_with('-') && !known.starts_with("--");
             arg.value.literal().is_none()
                 || is_short && known.contains(letters)
-                || longs.iter().any(|long| known.starts_with("--") && long.starts_with(known))
+                || known.starts_with("--")
+                    && longs.iter().any(|long| long.starts_with(known.split('=').next().unwrap_or(known)))
         })
     };
     // Sockets, routes and interfaces as the kernel shows them.
