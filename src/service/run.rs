@@ -93,8 +93,7 @@ fn unwatched(
     rights: Rights,
     choice: Choice,
 ) -> Result<Report, Diagnostic> {
-    let scratch = setting.state().jail.limits.scratch.or(setting.chosen.profile.limits.limits().scratch);
-    let beginning = Beginning::usual(&setting.place.workspace, &rights, scratch, run.capture);
+    let beginning = beginning(&setting, run, &rights);
     let plan = |which| {
         let how = if which == Which::Best { jail::best } else { jail::plan };
         ready(&mut setting, run, &report.judgement, &rights, how)
@@ -112,6 +111,12 @@ fn unwatched(
     let effects = watched::unwatched(launch, &outcome)?;
     (report.outcome, report.effects, report.rights) = (Some(outcome), Some(effects), Some(rights));
     Ok(report)
+}
+
+/// What is known of the launch before there is a plan.
+pub(super) fn beginning(setting: &Setting, run: &Run, rights: &Rights) -> Beginning {
+    let scratch = setting.state().jail.limits.scratch.or(setting.chosen.profile.limits.limits().scratch);
+    Beginning::usual(&setting.place.workspace, rights, scratch, run.capture)
 }
 
 /// A script that lies among secrets is not even judged: a refusal would show its text.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::carry;
+use super::early::{self, Early};
 use super::evidence;
 use super::find::{Bound, unknown};
 use super::jobs;
@@ -25,7 +26,7 @@ use crate::jail::keeper::Left;
 use crate::jail::{self, Exit, JailPlan, Outcome};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
-use crate::service::effects::Choice;
+use crate::service::effects::{Choice, Effects};
 use crate::service::own_files::state_directory;
 use crate::service::report::{Judgement, Report};
 use crate::service::request::{Observe, Run};
@@ -64,13 +65,13 @@ pub struct SessionShown {
 }
 
 /// A written start.
-struct Ticket {
+pub(super) struct Ticket {
     call: String,
     position: u64,
 }
 
 /// What came of writing a start.
-enum Started {
+pub(super) enum Started {
     /// It may run.
     Runs(Ticket),
     /// The session did not let it.
@@ -110,6 +111,25 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             None => Choice::OFF,
         };
         drop(policy);
+        if let Some(rights) =
+            rights.as_ref().filter(|rights| early::is_due(&setting, run, &report, rights, choice))
+        {
+            match early::begin(&mut setting, run, rights, choice, &key, &mut report, &secrets)? {
+                Early::Moved => {
+                    setting.follow()?;
+                    continue;
+                }
+                Early::Refused(session) => {
+                    report.session = Some(*session);
+                    return Ok(report);
+                }
+                Early::Ran { ticket, plan, launched } => {
+                    let work = Work { run, rights, plan: &plan, choice, key: &key };
+                    let ran = Ran { launched: *launched, left: None, watch: Watch::Nothing };
+                    return write_end(setting, work, report, ticket, ran, &secrets);
+                }
+            }
+        }
         let plan = match &rights {
             Some(rights) => {
                 let how = if run.dry_run { jail::plan } else { jail::best };
@@ -176,7 +196,7 @@ fn wishes(setting: &Setting, rights: &Rights, key: &str) -> Wishes {
 }
 
 /// The plan with what the session carries from command to command.
-fn in_session(
+pub(super) fn in_session(
     setting: &Setting,
     run: &Run,
     judgement: &Judgement,
@@ -201,7 +221,7 @@ pub(super) fn secrets(setting: &Setting) -> Vec<String> {
 }
 
 /// The call as the engine judges it.
-fn call(key: &str, judgement: &Judgement, rights: Option<&Rights>) -> Result<Call, Diagnostic> {
+pub(super) fn call(key: &str, judgement: &Judgement, rights: Option<&Rights>) -> Result<Call, Diagnostic> {
     let evaluation = &judgement.evaluation;
     // What could not be read is a matter of syntax, and no decision of the agent's.
     let syntax = evaluation.decision == Decision::Forbidden
@@ -227,12 +247,12 @@ fn call(key: &str, judgement: &Judgement, rights: Option<&Rights>) -> Result<Cal
     })
 }
 
-fn writes(rights: &Rights) -> bool {
+pub(super) fn writes(rights: &Rights) -> bool {
     rights.workspace == WorkspaceRight::Write || rights.git_write
 }
 
 /// Writes the start, unless the session has moved or does not let the command run.
-fn start(
+pub(super) fn start(
     bound: &mut Bound,
     call: Call,
     shown: &str,
@@ -306,17 +326,27 @@ struct Work<'a> {
     key: &'a str,
 }
 
+/// What came of a launch.
+pub(super) type Launched = Result<(Outcome, Effects), Diagnostic>;
+
+/// What came of running a command.
+struct Ran {
+    launched: Launched,
+    left: Option<Left>,
+    watch: Watch,
+}
+
 /// Runs a command whose start is written, and writes its end.
 fn run_started(
-    mut setting: Setting,
+    setting: Setting,
     work: Work<'_>,
     mut report: Report,
     ticket: Ticket,
     secrets: &[String],
 ) -> Result<Report, Diagnostic> {
-    let Work { run, rights, plan, choice, key } = work;
+    let Work { run, rights, plan, choice, .. } = work;
     let workspace = setting.place.workspace.clone();
-    let blind = setting.bound.as_ref().is_none_or(|bound| Kept::of(&bound.row).unwatched);
+    let blind = is_blind(&setting);
     let watch = if writes(rights) && (blind || choice == Choice::OFF) {
         let whole = setting.bound.as_ref().is_some_and(|bound| depends(&bound.workflow, bound));
         Watch::begin(&workspace, &report.judgement.classification, whole)
@@ -337,11 +367,27 @@ fn run_started(
         left = leaves;
         Ok(outcome)
     });
+    report.notices.append(&mut told);
+    write_end(setting, work, report, ticket, Ran { launched, left, watch }, secrets)
+}
+
+/// Writes the end of a command.
+fn write_end(
+    mut setting: Setting,
+    work: Work<'_>,
+    mut report: Report,
+    ticket: Ticket,
+    ran: Ran,
+    secrets: &[String],
+) -> Result<Report, Diagnostic> {
+    let Work { run, rights, plan, choice, key } = work;
+    let Ran { launched, left, watch } = ran;
+    let workspace = setting.place.workspace.clone();
+    let blind = is_blind(&setting);
     let (launched, effects) = match launched {
         Ok((outcome, effects)) => (Ok(outcome), Some(effects)),
         Err(problem) => (Err(problem), None),
     };
-    report.notices.append(&mut told);
     let seen = effects.as_ref().and_then(|effects| effects.touched.as_ref());
     let unseen = choice != Choice::OFF && !blind && seen.is_none();
     let touched = watch.finish(&workspace, seen);
@@ -405,6 +451,11 @@ fn run_started(
     report.effects = effects;
     report.outcome = Some(launched?);
     Ok(report)
+}
+
+/// Whether the session's last command could not be watched.
+fn is_blind(setting: &Setting) -> bool {
+    setting.bound.as_ref().is_none_or(|bound| Kept::of(&bound.row).unwatched)
 }
 
 /// Whether anything in the session depends on which files a command touches.

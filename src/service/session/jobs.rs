@@ -122,6 +122,14 @@ pub(super) fn launch(
     }
 }
 
+/// Whether a command runs alone: its session has no keeper, and it needs none.
+pub(super) fn runs_alone(setting: &Setting, judgement: &Judgement) -> bool {
+    setting.bound.as_ref().is_some_and(|bound| {
+        let place = Place::new(state_directory(&setting.facts), &bound.row.id);
+        matches!(Keeper::find(&place), Ok(None)) && !needs(judgement, &setting.place.workspace)
+    })
+}
+
 /// Whether a command can leave something for the next one, as far as its text tells: a process, or a file in one of the
 /// private directories.
 fn needs(judgement: &Judgement, workspace: &Path) -> bool {

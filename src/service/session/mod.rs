@@ -8,6 +8,7 @@ mod agent;
 mod answers;
 mod carry;
 mod changes;
+mod early;
 mod evidence;
 mod exec;
 mod find;
