@@ -6,6 +6,7 @@
 mod project;
 
 mod approvals;
+mod aside;
 mod beside;
 mod carried;
 mod evidence;

@@ -74,6 +74,9 @@ pub(super) enum Command {
     Output(JobArgs),
     /// End a job: asked, and killed after two seconds.
     Kill(JobArgs),
+    /// For the process that watches a job: writes down what it saw, which it gives on standard input.
+    #[command(hide = true)]
+    JobSeen,
     /// For a person: sessions.
     #[command(subcommand)]
     Session(SessionCommand),

@@ -1,6 +1,7 @@
 //! `swbox jobs`, `swbox output` and `swbox kill`: what commands of a session left running.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
 use serde_json::json;
 
@@ -12,6 +13,9 @@ use crate::diagnostic::Diagnostic;
 use crate::service::Law;
 use crate::service::report::JSON_VERSION;
 use crate::service::session::{self, JobShown};
+
+/// Bytes of a watcher's word: a hundred thousand names.
+const MOST: u64 = 64 * 1024 * 1024;
 
 /// `swbox jobs`.
 pub(super) fn list(law: &Law, as_json: bool, color: ColorChoice) -> Result<u8, Diagnostic> {
@@ -66,5 +70,14 @@ pub(super) fn kill(id: &str, law: &Law, as_json: bool) -> Result<u8, Diagnostic>
     } else {
         print(&format!("{} has ended\n", visible(id)))?;
     }
+    Ok(Code::OK)
+}
+
+/// `swbox job-seen`: answers by its status alone.
+pub(super) fn seen() -> Result<u8, Diagnostic> {
+    let mut text = String::new();
+    let read = std::io::stdin().take(MOST).read_to_string(&mut text);
+    read.map_err(|error| Diagnostic::new("job_unknown", format!("standard input: {error}")))?;
+    session::job_seen(&text)?;
     Ok(Code::OK)
 }

@@ -91,6 +91,7 @@ fn dispatch(args: &[OsString]) -> Result<u8, Diagnostic> {
         Command::State(args) => agent::state(&args, color),
         Command::Jobs(args) => jobs::list(&args.which.law(), args.which.json, color),
         Command::Output(args) => jobs::output(&args.id, &args.which.law(), args.which.json),
+        Command::JobSeen => jobs::seen(),
         Command::Kill(args) => jobs::kill(&args.id, &args.which.law(), args.which.json),
         Command::Transition(args) => agent::transition(&args, color),
         Command::Session(command) => session::session(command, color),

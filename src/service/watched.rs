@@ -76,19 +76,21 @@ pub(super) fn launch(
     launch: Launch<'_>,
     whole: Option<&dyn Fn() -> Result<JailPlan, Diagnostic>>,
 ) -> Result<(Outcome, Effects), Diagnostic> {
-    launch_by(launch, &mut |observer| perform(launch, whole, observer))
+    launch_by(launch, &mut |observer| perform(launch, whole, observer), &mut |_| {})
 }
 
 /// Runs the command, with whoever watches it.
 pub(super) type Launcher<'a> = dyn FnMut(Option<&mut dyn Observer>) -> Result<Outcome, Diagnostic> + 'a;
 
-/// As [`launch`], with another way to run the command.
+/// As [`launch`], with another way to run the command. `after` has the watcher when the command has ended and somebody may
+/// go on watching what it left.
 ///
 /// # Errors
 /// As for [`launch`].
 pub(super) fn launch_by(
     launch: Launch<'_>,
     perform: &mut Launcher<'_>,
+    after: &mut dyn FnMut(&mut Watcher<'_>),
 ) -> Result<(Outcome, Effects), Diagnostic> {
     let Launch { setting, run, judgement, rights, plan, choice, .. } = launch;
     let events = match &run.events {
@@ -110,7 +112,9 @@ pub(super) fn launch_by(
         Mode::Off => (perform(None), None),
         Mode::Notify => {
             let mut watcher = Watcher::new(settings, &mut eyes);
-            (perform(Some(&mut watcher)), Some(watcher.into_seen()))
+            let launched = perform(Some(&mut watcher));
+            after(&mut watcher);
+            (launched, Some(watcher.into_seen()))
         }
         Mode::Trace => {
             let mut tracer = Tracer::new(settings, &mut eyes);

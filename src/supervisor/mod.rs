@@ -7,6 +7,7 @@
 //! Danger: the processes that are watched are hostile. Nothing that is read of them is stable unless the kernel holds
 //! it still, and an error here is never a reason to let more happen.
 
+pub mod aside;
 pub mod call;
 pub mod ground;
 pub mod notify;
@@ -45,4 +46,7 @@ pub enum Verdict {
 pub trait Sink {
     /// `what` was seen of the process `pid` (as swbox's PID namespace numbers it; 0 where it has no number there).
     fn observed(&mut self, pid: i32, what: &Observed) -> Verdict;
+
+    /// The command has ended, in a process that watches what it left: nothing of its launcher may be used any more.
+    fn goes_on(&mut self) {}
 }

@@ -138,6 +138,19 @@ impl Ledger {
         self.times_set = true;
     }
 
+    /// From now on counts what differs from what is there now, of the names that are known: who has a file open may write
+    /// to it without another call that is seen.
+    pub fn begin_again(&mut self, workspace: impl AsFd) {
+        for (below, entry) in &mut self.names {
+            entry.before = look(&workspace, below);
+        }
+    }
+
+    /// Whether no name is known.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// How many names were too many.
     pub fn dropped(&self) -> u64 {
         self.dropped

@@ -281,6 +281,11 @@ impl Entered {
 }
 
 impl Left {
+    /// Where its watched calls arrive, for somebody who goes on watching; else its keeper lets them through.
+    pub fn listener(&mut self) -> &mut Option<OwnedFd> {
+        &mut self.listener
+    }
+
     /// Gives it a name, by which it is known as a job; it still ends with this value.
     ///
     /// # Errors

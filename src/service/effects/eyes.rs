@@ -313,7 +313,7 @@ fn is_tried(denial: &Denial) -> bool {
 }
 
 /// The files below the workspace that were touched, as far as the watcher knows.
-fn touched(seen: &Seen, workspace: &Path) -> Touched {
+pub(in crate::service) fn touched(seen: &Seen, workspace: &Path) -> Touched {
     let mut files = BTreeSet::new();
     for touch in &seen.touched {
         // Of a further name (a hard link) the file itself stays as it was.
@@ -339,6 +339,11 @@ fn unseen(seen: &Seen) -> Vec<(&'static str, &'static str, u64)> {
 }
 
 impl Sink for Eyes<'_> {
+    fn goes_on(&mut self) {
+        // Its descriptor is closed here, and the number may be another's.
+        std::mem::forget(self.events.take());
+    }
+
     fn observed(&mut self, pid: i32, what: &Observed) -> Verdict {
         match what {
             Observed::Touch(touch) => self.touch(pid, touch),

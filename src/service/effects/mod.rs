@@ -24,7 +24,7 @@ pub use choose::Choice;
 pub(super) use choose::{Needs, acts, choose};
 pub use events::EVENTS_VERSION;
 pub(super) use events::Events;
-pub(super) use eyes::{Eyes, Watching, open_to_commands};
+pub(super) use eyes::{Eyes, Watching, open_to_commands, touched};
 pub(super) use inferred::{Signs, infer};
 pub use undeclared::Undeclared;
 

@@ -4,11 +4,13 @@
 //! Danger: a command's rights are those of the state that its `start` was written in. Where the state has moved since
 //! the judgement, it is judged again; nothing runs whose start could not be written.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::json;
 
+use super::aside::{self, Goes, Home};
 use super::carry;
 use super::early::{self, Early};
 use super::evidence;
@@ -22,7 +24,6 @@ use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
-use crate::jail::keeper::Left;
 use crate::jail::{self, Exit, JailPlan, Outcome};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
@@ -332,7 +333,7 @@ pub(super) type Launched = Result<(Outcome, Effects), Diagnostic>;
 /// What came of running a command.
 struct Ran {
     launched: Launched,
-    left: Option<Left>,
+    left: Option<Goes>,
     watch: Watch,
 }
 
@@ -361,12 +362,24 @@ fn run_started(
     let capture = plain::capture(run, plan);
     let launch =
         Launch { setting: &setting, run, judgement: &report.judgement, rights, plan, capture, choice };
-    let (mut left, mut told) = (None, Vec::new());
-    let launched = watched::launch_by(launch, &mut |observer| {
-        let (outcome, leaves) = jobs::launch(launch, &whole, observer, &mut told)?;
-        left = leaves;
-        Ok(outcome)
-    });
+    let (left, mut told) = (RefCell::new(None), Vec::new());
+    let session = setting.bound.as_ref().map(|bound| bound.row.id.as_str()).unwrap_or_default();
+    let home = Home { store: state_directory(&setting.facts), session, workspace: &workspace };
+    let mut aside = None;
+    let launched = watched::launch_by(
+        launch,
+        &mut |observer| {
+            let (outcome, leaves) = jobs::launch(launch, &whole, observer, &mut told)?;
+            *left.borrow_mut() = leaves;
+            Ok(outcome)
+        },
+        &mut |watcher| {
+            if let Some(left) = left.borrow_mut().as_mut() {
+                aside = aside::start(left, watcher, home);
+            }
+        },
+    );
+    let left = left.into_inner().map(|left| Goes { left, aside });
     report.notices.append(&mut told);
     write_end(setting, work, report, ticket, Ran { launched, left, watch }, secrets)
 }
@@ -471,7 +484,7 @@ fn depends(workflow: &Workflow, bound: &Bound) -> bool {
 fn end(
     bound: &mut Bound,
     ticket: &Ticket,
-    (ended, left): (Ended, Option<Left>),
+    (ended, left): (Ended, Option<Goes>),
     rights: &Rights,
     report: &Report,
     (secrets, store): (&[String], &Path),
@@ -485,14 +498,14 @@ fn end(
     let paths: Vec<String> = ended.touched.iter().map(|touch| touch.path.clone()).collect();
     let source = &report.judgement.source;
     let mut job = None;
-    if let Some(left) = left {
+    if let Some(goes) = left {
         // Before the end: nothing that it sets off may overlook what goes on.
         let named = (source.as_str(), report.judgement.law.state.as_str(), store);
-        match jobs::write_down(&mut desk, &mut row, &left, rights, named)? {
-            Ok(id) => job = Some((id, left)),
+        match jobs::write_down(&mut desk, &mut row, &goes, rights, named)? {
+            Ok(id) => job = Some((id, goes)),
             Err(why) => {
                 // A keeper that is gone took it along.
-                let _ = left.end();
+                let _ = goes.left.end();
                 refused = Some(format!("what the command left running was ended: {why}"));
             }
         }
@@ -514,9 +527,11 @@ fn end(
     desk.commit()?;
     (bound.row, bound.session) = (row, applied.session);
     let mut kept = None;
-    if let Some((id, left)) = job {
+    if let Some((id, goes)) = job {
         // Otherwise the keeper is gone, or somebody has ended the job already: what is written down of it will say so.
-        if left.keep().is_ok() {
+        if goes.left.keep().is_ok() {
+            // Where its watcher is gone none of its watched calls is answered any more, and its end counts as a write.
+            let _ = goes.aside.map(|aside| aside.go(&id));
             notices.push(format!(
                 "{id} goes on in the background: swbox jobs, swbox output {id}, swbox kill {id}"
             ));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::agent::none;
+use super::aside::Goes;
 use super::exec::{secrets, texts};
 use super::find::{Bound, unknown};
 use super::write::{Applied, Desk};
@@ -34,6 +35,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How often it is looked at meanwhile.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long it may take to write down what an ended job did last.
+const LAST_WORDS: Duration = Duration::from_secs(20);
 
 /// Directories that the session's commands share whatever they are; HOME and what is kept beside it are shared by those
 /// that may run anything.
@@ -160,7 +164,7 @@ fn is_beside(judgement: &Judgement) -> bool {
 pub(super) fn write_down(
     desk: &mut Desk<'_>,
     row: &mut SessionRow,
-    left: &Left,
+    goes: &Goes,
     rights: &Rights,
     (shown, state, store): (&str, &str, &Path),
 ) -> Result<Result<String, String>, Diagnostic> {
@@ -186,6 +190,7 @@ pub(super) fn write_down(
         _ => return Ok(Err("the session does not let it go on".to_owned())),
     }
     let shown = mask(shown, desk.secrets);
+    let left = &goes.left;
     if left.name(&job, &shown).is_err() {
         return Ok(Err("the session's keeper is gone".to_owned()));
     }
@@ -197,6 +202,7 @@ pub(super) fn write_down(
         held,
         at: clock::now(),
         store: store.to_string_lossy().into_owned(),
+        watcher: goes.aside.as_ref().map(|aside| (aside.process, aside.born)),
     };
     let body = json!({ "call": job, "shown": body.shown, "job": body }).to_string();
     desk.write.started(&Running {
@@ -219,6 +225,29 @@ struct Body {
     at: u64,
     /// The store's directory, where its keeper is found.
     store: String,
+    /// The process that watches it, and when that began; none where nobody does.
+    #[serde(default)]
+    watcher: Option<(i32, u64)>,
+}
+
+impl Body {
+    fn writes(&self) -> bool {
+        self.held.workspace == WorkspaceRight::Write || self.held.git_write
+    }
+
+    /// Whether the process that watches it lives: the end of the job is written down by that one.
+    fn is_watched(&self) -> bool {
+        self.watcher.is_some_and(|(process, born)| life::is_alive(process, born))
+    }
+}
+
+/// The job of a session that this process's parent watches: its place among what runs, and whether it may write.
+pub(super) fn watched_by_parent(running: &[Running], job: &str) -> Option<(u64, bool)> {
+    let parent = life::parent();
+    running.iter().find_map(|running| {
+        let body = body(running).filter(|body| body.call == job && body.watcher == Some(parent))?;
+        Some((running.position, body.writes()))
+    })
 }
 
 /// The job that something running is, if it is one.
@@ -258,8 +287,7 @@ impl Lives {
                 None => true,
             }
         };
-        let writes = body.held.workspace == WorkspaceRight::Write || body.held.git_write;
-        (!lives).then_some(JobEnd { writes })
+        (!lives && !body.is_watched()).then(|| JobEnd { writes: body.writes() })
     }
 }
 
@@ -277,6 +305,9 @@ pub(super) fn settle(
     let Some((request, jobs)) = asked else { return Ok(None) };
     let place = Place::new(store, &bound.row.id);
     end(&place, &jobs);
+    let known: Vec<Body> =
+        bound.store.begin(Durability::Process)?.running(&bound.row.id)?.iter().filter_map(body).collect();
+    await_watchers(known.iter().filter(|body| jobs.contains(&body.call)));
     let (pid, born) = life::own();
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
@@ -328,6 +359,17 @@ fn end(place: &Place, jobs: &[String]) {
         }
         number = if Instant::now() < until { 0 } else { libc::SIGKILL };
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until those who watch jobs that were ended have written down what those did last. One that does not come to it
+/// counts as a job that lives.
+fn await_watchers<'a>(ended: impl Iterator<Item = &'a Body>) {
+    let until = Instant::now() + LAST_WORDS;
+    for body in ended {
+        while body.is_watched() && Instant::now() < until {
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
@@ -427,6 +469,7 @@ pub fn kill(law: &Law, job: &str) -> Result<(), Diagnostic> {
         return Err(unknown_job(job));
     }
     end(&place, &[job.to_owned()]);
+    await_watchers(jobs.iter().filter(|body| body.call == job));
     if look(law)?.jobs.iter().any(|body| body.call == job) {
         return Err(Diagnostic::new("job_lives", format!("the job {job} would not end"))
             .help("a person ends everything of the session: swbox session end"));
@@ -434,7 +477,7 @@ pub fn kill(law: &Law, job: &str) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn unknown_job(job: &str) -> Diagnostic {
+pub(super) fn unknown_job(job: &str) -> Diagnostic {
     Diagnostic::new("job_unknown", format!("the session has no job `{job}`"))
         .help("`swbox jobs` lists those that live; what one wrote is kept until its session's processes end")
 }

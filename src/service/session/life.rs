@@ -8,6 +8,12 @@ pub(super) fn own() -> (i32, u64) {
     (pid, born(pid).unwrap_or_default())
 }
 
+/// The parent of this process: its id and when it began.
+pub(super) fn parent() -> (i32, u64) {
+    let pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
+    (pid, born(pid).unwrap_or_default())
+}
+
 /// Whether the process that was noted lives.
 pub(super) fn is_alive(pid: i32, born_then: u64) -> bool {
     born(pid).is_some_and(|born| born == born_then)

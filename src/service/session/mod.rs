@@ -6,6 +6,7 @@
 
 mod agent;
 mod answers;
+mod aside;
 mod carry;
 mod changes;
 mod early;
@@ -36,6 +37,7 @@ pub use crate::engine::{
 };
 pub use agent::{Asked, Standing, Went, admitted, applies, here, state, transition};
 pub use answers::{Answered, Verdict, Waiting, answer, waiting};
+pub use aside::job_seen;
 pub use changes::Changed;
 pub use evidence::Gathered;
 pub use exec::SessionShown;

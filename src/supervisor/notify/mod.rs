@@ -6,6 +6,7 @@
 //! Danger: between the look at a call's memory and the kernel's own reading of it the command may change it. So nothing
 //! is allowed here that the jail would not bear, and an argument list is looked at only when it is the kernel's own copy.
 
+mod after;
 mod find;
 mod look;
 mod predict;
@@ -17,6 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
+pub use self::after::Heard;
 use self::find::Finder;
 use self::look::Judged;
 use self::predict::Domain;
