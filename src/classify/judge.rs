@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use crate::shell::{self, Arg, Context, RedirectOp, Script, Segment, Span, Trust, Value};
+use crate::shell::{self, Arg, RedirectOp, Script, Segment, Span, Trust, Value};
 
 use super::environment::{self, SYSTEM_DIRECTORIES};
 use super::evaluate;
@@ -17,6 +17,7 @@ use super::options::Word;
 use super::path::Place;
 use super::spec::{CommandSpec, Role, Traits};
 use super::user::{Found, UserRows};
+use super::whereabouts::Whereabouts;
 use super::{ClassifiedSegment, Opacity, arity, redirect, registry};
 
 /// Wrappers and shell texts inside each other beyond this are opaque.
@@ -29,9 +30,7 @@ const MAX_INNER: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct Judge<'e> {
     rows: &'e UserRows,
-    place: Place,
-    /// Places of the subshells that are open, with their depth.
-    outer: Vec<(u16, Place)>,
+    at: Whereabouts,
     aliases: Vec<(String, Option<String>)>,
     /// Set once a variable was exported that can change what later programs run.
     environment: Option<Span>,
@@ -67,6 +66,8 @@ struct Around<'s> {
     place: Place,
     /// What it changes of the shell's state outlives it.
     lasting: bool,
+    /// It may not run.
+    conditional: bool,
     /// It calls a function of the script, whose body is judged where it stands.
     calls: bool,
 }
@@ -104,11 +105,10 @@ struct Verdict<'r> {
 
 impl<'e> Judge<'e> {
     /// A judge that stands in `place` and knows the user's `rows`.
-    pub const fn new(rows: &'e UserRows, place: Place) -> Self {
+    pub fn new(rows: &'e UserRows, place: Place) -> Self {
         Self {
             rows,
-            place,
-            outer: Vec::new(),
+            at: Whereabouts::new(place),
             aliases: Vec::new(),
             environment: None,
             depth: 0,
@@ -121,9 +121,26 @@ impl<'e> Judge<'e> {
     /// Judges every segment of `script`.
     pub fn script(&mut self, script: &Script, source: &str) {
         self.assigned(script, Span::new(0, script.segments.last().map_or(0, |segment| segment.span.end)));
+        self.at.survey(script);
         for segment in &script.segments {
             self.shown = false;
-            self.segment(segment, source, None);
+            self.step(script, segment, source, None);
+        }
+    }
+
+    /// A segment, and what its shell is like after it.
+    fn step<'s>(
+        &mut self,
+        script: &Script,
+        segment: &'s Segment,
+        source: &'s str,
+        outer: Option<&Around<'s>>,
+    ) {
+        self.segment(segment, source, outer);
+        let verb = segment.argv.first().and_then(|verb| verb.value.literal());
+        if segment.calls_function || verb.is_some_and(|verb| script.functions.iter().any(|name| name == verb))
+        {
+            self.at.called();
         }
     }
 
@@ -138,9 +155,9 @@ impl<'e> Judge<'e> {
     }
 
     fn segment<'s>(&mut self, segment: &'s Segment, source: &'s str, outer: Option<&Around<'s>>) {
-        self.enter(&segment.context);
-        let mut around = self.around(segment, source, outer);
-        let mut findings = Findings::new(&self.place);
+        let place = self.at.enter(&segment.context).clone();
+        let mut around = Self::around(segment, source, outer, place.clone());
+        let mut findings = Findings::new(&place);
         findings.remote = around.remote;
         for redirect in &segment.redirects {
             redirect::judge(redirect, &mut findings);
@@ -161,7 +178,12 @@ impl<'e> Judge<'e> {
         self.command(&segment.argv, around);
     }
 
-    fn around<'s>(&self, segment: &'s Segment, source: &'s str, outer: Option<&Around<'s>>) -> Around<'s> {
+    fn around<'s>(
+        segment: &'s Segment,
+        source: &'s str,
+        outer: Option<&Around<'s>>,
+        place: Place,
+    ) -> Around<'s> {
         let mut fed = segment.context.piped_in;
         let mut body = None;
         for redirect in &segment.redirects {
@@ -193,22 +215,10 @@ impl<'e> Judge<'e> {
             closed: outer.is_none_or(|outer| outer.closed),
             fed,
             body,
-            place: self.place.clone(),
+            place,
             calls: segment.calls_function,
-            lasting: !(context.piped_in || context.piped_out || context.in_function),
-        }
-    }
-
-    /// Follows subshells: what they change ends with them.
-    fn enter(&mut self, context: &Context) {
-        while self.outer.last().is_some_and(|(depth, _)| context.depth < *depth) {
-            if let Some((_, place)) = self.outer.pop() {
-                self.place = place;
-            }
-        }
-        let known = self.outer.last().map_or(0, |(depth, _)| *depth);
-        if context.subshell && context.depth > known {
-            self.outer.push((context.depth, self.place.clone()));
+            lasting: !context.in_function,
+            conditional: context.conditional,
         }
     }
 
@@ -354,19 +364,21 @@ impl<'e> Judge<'e> {
         if is_too_much {
             return;
         }
-        let place = std::mem::replace(&mut self.place, around.place.clone());
-        let outer = std::mem::take(&mut self.outer);
+        let mut at = std::mem::replace(&mut self.at, Whereabouts::new(around.place.clone()));
+        self.at.survey(&script);
         let aliases = self.aliases.len();
         let environment = self.environment;
         self.depth += 1;
         self.assigned(&script, around.at.unwrap_or(around.span));
         for segment in &script.segments {
-            self.segment(segment, text, Some(around));
+            self.step(&script, segment, text, Some(around));
         }
         self.depth -= 1;
-        self.outer = outer;
+        if here && around.lasting && *self.at.now_in() != around.place {
+            at.go(self.at.now_in().clone(), around.conditional);
+        }
+        self.at = at;
         if !here {
-            self.place = place;
             self.aliases.truncate(aliases);
             self.environment = environment;
         }
@@ -381,13 +393,14 @@ impl<'e> Judge<'e> {
             "cd" | "pushd" if around.lasting => {
                 let target = words.iter().find(|arg| !arg.value.known_prefix().starts_with('-'));
                 let dash = words.iter().any(|arg| arg.value.literal() == Some("-"));
-                self.place = match target {
-                    Some(arg) => self.place.moved(Word::whole(arg).pattern().as_deref()),
-                    None if dash || base == "pushd" => self.place.moved(None),
-                    None => self.place.moved(Some("~")),
+                let place = match target {
+                    Some(arg) => around.place.moved(Word::whole(arg).pattern().as_deref()),
+                    None if dash || base == "pushd" => around.place.moved(None),
+                    None => around.place.moved(Some("~")),
                 };
+                self.at.go(place, around.conditional);
             }
-            "popd" if around.lasting => self.place = self.place.moved(None),
+            "popd" if around.lasting => self.at.go(around.place.moved(None), around.conditional),
             "alias" => {
                 for arg in words {
                     let known = arg.value.known_prefix();

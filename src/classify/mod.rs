@@ -22,6 +22,7 @@ pub mod spec;
 pub mod sql;
 pub mod traits;
 pub mod user;
+mod whereabouts;
 
 pub use op::{Op, OpClass, OpSet, Subject};
 pub use user::{UserRow, UserRows};

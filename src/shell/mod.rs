@@ -60,6 +60,8 @@ pub struct Script {
     pub opaque: Option<(&'static str, Span)>,
     /// Names that get a value otherwise than by an assignment or a builtin: `for PATH in .`, `((PATH = 1))`, `${PATH:=.}`.
     pub assigned: Vec<String>,
+    /// The subshells, numbered from 1: in which shell each is.
+    pub shells: Vec<u32>,
 }
 
 /// Reads a command line or script. Total: what cannot be read for certain is [`Trust::Untrusted`].
@@ -72,6 +74,7 @@ pub fn parse(source: &str) -> Script {
             opaque: None,
             assigned: Vec::new(),
             functions: Vec::new(),
+            shells: Vec::new(),
         };
     }
     let reading = lexer::read(source);
@@ -85,6 +88,7 @@ pub fn parse(source: &str) -> Script {
         opaque: opaque::find(&reading, source.as_bytes(), &segments),
         assigned: assigned::find(&reading, source.as_bytes()),
         segments,
+        shells: reading.shells,
         functions: reading.definitions.into_iter().map(|definition| definition.name).collect(),
     }
 }
@@ -122,6 +126,7 @@ pub fn from_argv(argv: &[String]) -> Script {
         opaque: None,
         assigned: Vec::new(),
         functions: Vec::new(),
+        shells: Vec::new(),
     }
 }
 

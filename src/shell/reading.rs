@@ -113,11 +113,30 @@ pub(super) struct Reading {
     pub(super) words: usize,
     /// Bytes read ahead so far.
     pub(super) looked_ahead: usize,
+    /// The subshells, numbered from 1: in which shell each is.
+    pub(super) shells: Vec<u32>,
+    /// Loops so far.
+    pub(super) looped: u32,
     /// A limit was passed: nothing more is read.
     pub(super) stopped: bool,
 }
 
 impl Reading {
+    /// A subshell of `parent`.
+    pub(super) fn subshell(&mut self, parent: u32) -> u32 {
+        self.shells.push(parent);
+        u32::try_from(self.shells.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The loop that a loop in this context belongs to: itself, or the one around it.
+    pub(super) fn looped(&mut self, context: Context) -> u32 {
+        if context.looped != 0 {
+            return context.looped;
+        }
+        self.looped += 1;
+        self.looped
+    }
+
     /// Notes a problem once per code.
     pub(super) fn problem(&mut self, code: &'static str, at: usize) {
         if !self.problems.iter().any(|known| known.code == code) {

@@ -41,6 +41,12 @@ pub struct Context {
     pub background: bool,
     /// In a subshell (parentheses, pipe, substitution): what it changes (`cd`, variables) does not outlive it.
     pub subshell: bool,
+    /// In which shell, as a number of [`Script::shells`](super::Script::shells); 0 is the script's own.
+    pub shell: u32,
+    /// In which loop of that shell, the outermost; 0 for none. It may run before and after everything else in it.
+    pub looped: u32,
+    /// After `||`, behind a negation, or in a branch beside others: what stands before it may not have run, or failed.
+    pub alternative: bool,
     /// Which pipeline it belongs to: segments joined by `|` share the number.
     pub pipeline: u32,
 }

@@ -402,6 +402,7 @@ fn names<'a>(call: &Call<'a>, findings: &mut Findings<'a>) {
         || name == "hostname" && call.words.iter().filter_map(|arg| arg.value.literal()).any(asks)
     {
         findings.unbounded = true;
+        findings.add(FileRead, call.name.span());
     }
     if host && name.ends_with("ctl") {
         findings.add(Network, call.name.span());

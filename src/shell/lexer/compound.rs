@@ -57,6 +57,7 @@ impl Lexer<'_, '_> {
                 self.out().token(text);
                 let mut inner = inner;
                 inner.conditional = true;
+                inner.looped = self.reading.looped(inner);
                 self.push_level(list, Kind::LoopCondition, inner);
             }
             b"for" | b"select" => self.for_loop(list, inner, text == b"for"),
@@ -99,7 +100,7 @@ impl Lexer<'_, '_> {
 
     fn part(&mut self, list: &mut List, text: &[u8], from: &[Kind], to: Kind) {
         if self.closing_token(list, text, from) {
-            self.switch_level(list, to, true);
+            self.switch_level(list, to, true, matches!(text, b"elif" | b"else"));
         } else {
             list.restart();
         }
@@ -121,6 +122,9 @@ impl Lexer<'_, '_> {
         if list.position == Position::After || list.function.is_some() {
             self.problem("misplaced_keyword");
         }
+        if !time {
+            Self::negate(list);
+        }
         let needed = list.needs_command;
         list.restart();
         list.needs_command = needed;
@@ -132,7 +136,7 @@ impl Lexer<'_, '_> {
         if list.position == Position::After || list.function.is_some() {
             self.problem("misplaced_keyword");
         }
-        Self::begin_coprocess(list);
+        self.begin_coprocess(list);
         list.restart();
         list.needs_command = true;
         let mut cursor = self.cursor;
@@ -265,6 +269,7 @@ impl Lexer<'_, '_> {
         self.layout(true);
         self.out().token(b";");
         inner.conditional = true;
+        inner.looped = self.reading.looped(inner);
         let (body, before) = self.head_word();
         let brace = self.is_word(&body, b"{");
         if !brace && !self.is_word(&body, b"do") {
@@ -369,6 +374,7 @@ impl Lexer<'_, '_> {
         }
         self.out().token(b"in");
         inner.conditional = true;
+        inner.alternative = true;
         self.push_level(list, Kind::Case, inner);
         self.case_patterns(list);
     }
@@ -428,7 +434,7 @@ impl Lexer<'_, '_> {
             self.stand_in();
         }
         self.out().token(b";;");
-        self.switch_level(list, Kind::Case, true);
+        self.switch_level(list, Kind::Case, true, true);
         self.case_patterns(list);
     }
 
@@ -465,6 +471,7 @@ impl Lexer<'_, '_> {
         self.out().token(b"(");
         let mut inner = inner;
         inner.subshell = true;
+        (inner.shell, inner.looped) = (self.reading.subshell(inner.shell), 0);
         self.nested(|lexer| {
             if !lexer.list(Some(b')'), inner) {
                 lexer.problem("missing_command");

@@ -167,11 +167,12 @@ impl Lexer<'_, '_> {
         Some(end.map(|end| end + 1))
     }
 
-    fn inner_context(&self, kind: Substitution) -> Context {
+    fn inner_context(&mut self, kind: Substitution) -> Context {
         let mut context = self.here;
         context.depth = context.depth.saturating_add(1);
         context.in_substitution = true;
         context.subshell = true;
+        (context.shell, context.looped) = (self.reading.subshell(context.shell), 0);
         context.piped_in |= kind == Substitution::Output;
         context.piped_out = kind == Substitution::Input;
         context

@@ -51,8 +51,16 @@ pub(super) struct Level {
     piped: bool,
     /// The present pipeline stands behind `&&` or `||`.
     chained: bool,
+    /// The present pipeline stands behind `||`, or behind `!`.
+    alternative: bool,
+    /// The present chain has a `!`.
+    negated: bool,
     /// The present command was started by `coproc`.
     coprocess: bool,
+    /// The shell of the present pipeline element, where it has one of its own.
+    shell: Option<u32>,
+    /// How many shells there were when the present element, and the present chain, began.
+    shells: (usize, usize),
     pipeline: u32,
     /// First command of the present pipeline element.
     element: usize,
@@ -104,6 +112,10 @@ impl List {
         context.conditional |= level.chained;
         context.background |= level.coprocess;
         context.subshell |= level.piped || level.coprocess;
+        context.alternative |= level.alternative;
+        if let Some(shell) = level.shell {
+            (context.shell, context.looped) = (shell, 0);
+        }
         context.pipeline = level.pipeline;
         context
     }
@@ -144,13 +156,18 @@ impl Lexer<'_, '_> {
     fn new_level(&mut self, kind: Kind, base: Context) -> Level {
         self.pipelines += 1;
         let commands = self.reading.commands.len();
+        let shells = self.reading.shells.len();
         Level {
             kind,
             base,
             filled: false,
             piped: false,
             chained: false,
+            alternative: false,
+            negated: false,
             coprocess: false,
+            shell: None,
+            shells: (shells, shells),
             pipeline: self.pipelines,
             element: commands,
             chain: commands,
@@ -168,10 +185,11 @@ impl Lexer<'_, '_> {
     }
 
     /// Starts another part of the open compound (`then`, `do`, `else` …).
-    pub(super) fn switch_level(&mut self, list: &mut List, kind: Kind, conditional: bool) {
+    pub(super) fn switch_level(&mut self, list: &mut List, kind: Kind, conditional: bool, alternative: bool) {
         let Some(old) = list.levels.pop() else { return };
         let mut base = old.base;
         base.conditional |= conditional;
+        base.alternative |= alternative || old.negated;
         self.push_level(list, kind, base);
     }
 
@@ -300,12 +318,18 @@ impl Lexer<'_, '_> {
 
     fn next_chain(&mut self, list: &mut List) {
         let commands = self.reading.commands.len();
+        let shells = self.reading.shells.len();
         self.pipelines += 1;
         let pipeline = self.pipelines;
         if let Some(level) = list.level_mut() {
             level.piped = false;
             level.chained = false;
+            level.alternative = false;
+            // A condition ends with what its last chain says, and any of them may have been the last.
+            level.negated &= matches!(level.kind, Kind::If | Kind::LoopCondition);
             level.coprocess = false;
+            level.shell = None;
+            level.shells = (shells, shells);
             level.pipeline = pipeline;
             level.element = commands;
             level.chain = commands;
@@ -347,12 +371,16 @@ impl Lexer<'_, '_> {
         self.cover(Piece::Operator, start);
         self.end_pipeline(list, operator);
         let commands = self.reading.commands.len();
+        let shells = self.reading.shells.len();
         self.pipelines += 1;
         let pipeline = self.pipelines;
         if let Some(level) = list.level_mut() {
             level.piped = false;
             level.chained = true;
+            level.alternative |= operator == b"||" || level.negated;
             level.coprocess = false;
+            level.shell = None;
+            level.shells.0 = shells;
             level.pipeline = pipeline;
             level.element = commands;
         }
@@ -372,9 +400,15 @@ impl Lexer<'_, '_> {
             command.context.subshell = true;
             command.context.piped_out |= command.capture == capture;
         }
+        let before = list.level().map_or(0, |level| level.shells.0);
+        self.own_shell(list, element, before);
+        let next = list.level().map(|level| self.reading.subshell(level.base.shell));
+        let shells = self.reading.shells.len();
         if let Some(level) = list.level_mut() {
             level.piped = true;
             level.coprocess = false;
+            level.shell = next;
+            level.shells.0 = shells;
             level.element = commands;
         }
         list.restart();
@@ -387,11 +421,42 @@ impl Lexer<'_, '_> {
             command.context.background = true;
             command.context.subshell = true;
         }
+        let before = list.level().map_or(0, |level| level.shells.1);
+        self.own_shell(list, chain, before);
     }
 
-    pub(super) fn begin_coprocess(list: &mut List) {
+    /// What began at a command, when there were so many shells, turns out to run in a shell of its own.
+    fn own_shell(&mut self, list: &List, first: usize, before: usize) {
+        let Some(base) = list.level().map(|level| level.base) else { return };
+        let own = self.reading.subshell(base.shell);
+        let last = self.reading.shells.len() - 1;
+        for parent in
+            self.reading.shells.iter_mut().take(last).skip(before).filter(|parent| **parent == base.shell)
+        {
+            *parent = own;
+        }
+        for command in self.reading.commands.iter_mut().skip(first) {
+            let context = &mut command.context;
+            if context.shell == base.shell {
+                context.shell = own;
+                if context.looped == base.looped {
+                    context.looped = 0;
+                }
+            }
+        }
+    }
+
+    /// `!`: what follows runs where this fails.
+    pub(super) fn negate(list: &mut List) {
+        if let Some(level) = list.level_mut() {
+            level.negated = true;
+        }
+    }
+
+    pub(super) fn begin_coprocess(&mut self, list: &mut List) {
         if let Some(level) = list.level_mut() {
             level.coprocess = true;
+            level.shell = Some(self.reading.subshell(level.base.shell));
         }
     }
 
