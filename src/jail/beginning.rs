@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::mount;
 use super::output::Capture;
 use super::plan::{JailPlan, Namespaces, Step, View};
+use super::seccomp::Handover;
 use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 use crate::sys::process::Memory;
 
@@ -47,14 +48,14 @@ impl Beginning {
         }
     }
 
-    /// Of this plan.
-    pub(super) fn of(plan: &JailPlan, capture: Capture, observed: bool) -> Self {
+    /// Of this plan, with who watches it.
+    pub(super) fn of(plan: &JailPlan, capture: Capture, watched: Option<Handover>) -> Self {
         let kept = |step: &Step| {
             matches!(step, Step::Git { writable: true } | Step::Workspace { view: View::ThrowAway })
         };
         // Where the launcher has something to do before the command runs, the first process has a memory of its own;
-        // without a PID namespace it also has later.
-        let alone = plan.namespaces.pid && plan.egress.is_none() && !observed;
+        // without a PID namespace it also has later. That calls are answered needs none: see `Watch`.
+        let alone = plan.namespaces.pid && plan.egress.is_none() && watched != Some(Handover::Tracer);
         Self {
             workspace: plan.workspace.clone(),
             namespaces: plan.namespaces,

@@ -91,7 +91,7 @@ pub fn launch_in(
     capture: Capture,
     observing: Observing<'_>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
-    let beginning = Beginning { memory: Memory::Copied, ..Beginning::of(plan, capture, observing.is_some()) };
+    let beginning = Beginning { memory: Memory::Copied, ..Beginning::of(plan, capture, None) };
     begin(&beginning, || Ok((plan, capture)), observing, Some(session)).map_err(|failure| match failure {
         Failure::Refused(error) => explain(plan.namespaces, &SetupError { stage: Stage::Session, ..error }),
         Failure::Otherwise => Diagnostic::new("setup_session", "the plan is not what was begun"),
@@ -113,36 +113,39 @@ pub fn launch_begun(
     beginning: &Beginning,
     mut plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
     capture: impl Fn(&JailPlan) -> Capture,
+    mut observing: Observing<'_>,
 ) -> Result<(JailPlan, Outcome), Diagnostic> {
     let made = OnceCell::new();
+    let watched = observing.is_some().then_some(seccomp::Handover::Listener);
     let first = begin(
         beginning,
         || {
             let best = plan(Which::Best).map_err(Failure::Fatal)?;
             let best: &JailPlan = made.get_or_init(|| best);
             let capture = capture(best);
-            let same = Beginning::of(best, capture, false) == *beginning;
+            let same = Beginning::of(best, capture, watched) == *beginning;
             if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
         },
-        None,
+        again(&mut observing),
         None,
     );
     let first = first.map(|(outcome, _)| outcome);
     let best = match (made.into_inner(), first) {
         (Some(best), Err(Failure::Refused(error))) => {
-            let outcome = descend(&plan(Which::Whole)?, Err(Failure::Refused(error)), capture(&best), None)?;
+            let refused = Err(Failure::Refused(error));
+            let outcome = descend(&plan(Which::Whole)?, refused, capture(&best), observing)?;
             return Ok((best, outcome));
         }
         (Some(best), Err(Failure::Otherwise)) => best,
         (Some(best), first) => {
-            let outcome = descend(&best, first, capture(&best), None)?;
+            let outcome = descend(&best, first, capture(&best), observing)?;
             return Ok((best, outcome));
         }
         (None, Err(Failure::Fatal(problem))) => return Err(problem),
         // Not even begun: nothing was planned yet.
         (None, _) => plan(Which::Best)?,
     };
-    let outcome = launch_best(&best, || plan(Which::Whole), capture(&best), None)?;
+    let outcome = launch_best(&best, || plan(Which::Whole), capture(&best), observing)?;
     Ok((best, outcome))
 }
 
@@ -188,7 +191,8 @@ fn descend(
 
 /// One try of one plan.
 fn attempt(plan: &JailPlan, capture: Capture, observing: Observing<'_>) -> Result<Outcome, Failure> {
-    let beginning = Beginning::of(plan, capture, observing.is_some());
+    let watched = observing.as_ref().map(|observer| observer.watching(plan).how);
+    let beginning = Beginning::of(plan, capture, watched);
     begin(&beginning, || Ok((plan, capture)), observing, None).map(|(outcome, _)| outcome)
 }
 

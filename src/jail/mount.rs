@@ -116,8 +116,10 @@ pub(super) fn build(
     layout: &Layout,
     session: Option<&OwnedFd>,
 ) -> Result<Built, SetupError> {
-    for step in plan.steps.iter().filter(|step| !beginning.steps.contains(step)) {
-        root.perform_of(plan, layout, step)?;
+    for step in &plan.steps {
+        if planner::standard_step(&beginning.steps, step).is_none() {
+            root.perform_of(plan, layout, step)?;
+        }
     }
     root.close_proc(plan).at(Stage::Proc, &"/proc")?;
     if let Some(tree) = session {

@@ -70,7 +70,8 @@ impl Places {
     }
 
     fn directory(&mut self, path: &[u8]) -> &mut Directory {
-        let known = self.directories.iter().position(|directory| directory.path == path);
+        // From the end: questions about one directory come together.
+        let known = self.directories.iter().rposition(|directory| directory.path == path);
         let at = known.unwrap_or(self.directories.len());
         if known.is_none() {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -176,22 +176,56 @@ impl<'a> Watch<'a> {
     }
 
     /// Until the child has reported or ended: so long it works in this memory, and here are system calls only.
+    ///
+    /// But for the calls of a watched command, the first of which is its exec: from when its listener is here, its process
+    /// does nothing but that and waits for the answer, and the first process waits for that process and then reports.
+    /// Neither asks the C library for anything but the exec, nor for memory.
     fn stand_back(&mut self) -> io::Result<()> {
-        let Some(reports) = &self.reports else { return Ok(()) };
+        let Some(reports) = self.reports.take() else { return Ok(()) };
+        let answer = self.stand_back_from(&reports);
+        self.reports = Some(reports);
+        answer
+    }
+
+    fn stand_back_from(&mut self, reports: &OwnedFd) -> io::Result<()> {
         loop {
             let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
-            let mut first = [PollFd::new(reports, PollFlags::IN)];
-            match poll(&mut first, timeout.as_ref()) {
+            let calls = self.attending.as_ref().and_then(Attending::source);
+            let mut both = [PollFd::new(reports, PollFlags::IN), PollFd::new(reports, PollFlags::IN)];
+            let count = if calls.is_some() { 2 } else { 1 };
+            if let Some(calls) = &calls {
+                both[1] = PollFd::new(calls, PollFlags::IN);
+            }
+            match poll(&mut both[..count], timeout.as_ref()) {
                 Ok(0) => {
                     // Before there is a command nobody has to be asked.
                     (self.timed_out, self.deadline) = (true, None);
                     signal::send(self.child.id(), libc::SIGKILL)?;
+                    continue;
                 }
-                Ok(_) => return Ok(()),
-                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
+            let [reported, called] = [both[0].revents(), both[1].revents()];
+            if !reported.is_empty() {
+                return Ok(());
+            }
+            if calls.is_some() && !called.is_empty() {
+                self.called(called)?;
+            }
         }
+    }
+
+    /// Something came from where the calls arrive.
+    fn called(&mut self, events: PollFlags) -> io::Result<()> {
+        if !events.contains(PollFlags::IN) {
+            // The last process that the filter held is gone.
+            self.attending = None;
+        } else if let Some(attending) = &mut self.attending {
+            attending.ready()?;
+        }
+        Ok(())
     }
 
     /// Reads what the command has written, which is in the pipes by now, and hands it on; what others write to them
@@ -238,13 +272,8 @@ impl<'a> Watch<'a> {
     /// Waits for the next event and handles all that are there.
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let [signalled, reported, called, moves @ ..] = self.poll()?;
-        if called.contains(PollFlags::IN) {
-            if let Some(attending) = &mut self.attending {
-                attending.ready()?;
-            }
-        } else if !called.is_empty() {
-            // The last process that the filter held is gone.
-            self.attending = None;
+        if !called.is_empty() {
+            self.called(called)?;
         }
         let [signalled, reported] = [signalled, reported].map(|events| !events.is_empty());
         if signalled {

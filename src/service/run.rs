@@ -11,7 +11,7 @@ use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
 use super::session;
 use super::setting::Setting;
-use super::watched::{self, Launch, Wishes};
+use super::watched::{self, Launch, Told, Wishes};
 use super::workspace;
 use crate::classify::{Classification, OpClass};
 use crate::diagnostic::Diagnostic;
@@ -61,6 +61,9 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     if !run.dry_run && watched::nobody(choice, run) {
         return unwatched(setting, run, report, rights, choice);
     }
+    if !run.dry_run && watched::can_begin(choice, run) {
+        return begun(setting, run, report, rights, choice);
+    }
     let how = if run.dry_run { jail::plan } else { jail::best };
     let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;
     if run.dry_run {
@@ -98,7 +101,7 @@ fn unwatched(
         let how = if which == Which::Best { jail::best } else { jail::plan };
         ready(&mut setting, run, &report.judgement, &rights, how)
     };
-    let (plan, outcome) = jail::launch_begun(&beginning, plan, |plan| capture(run, plan))?;
+    let (plan, outcome) = jail::launch_begun(&beginning, plan, |plan| capture(run, plan), None)?;
     let launch = Launch {
         setting: &setting,
         run,
@@ -109,6 +112,28 @@ fn unwatched(
         choice,
     };
     let effects = watched::unwatched(launch, &outcome)?;
+    (report.outcome, report.effects, report.rights) = (Some(outcome), Some(effects), Some(rights));
+    Ok(report)
+}
+
+/// Runs a command that somebody watches who does not have to know the plan before the jail is begun.
+fn begun(
+    mut setting: Setting,
+    run: &Run,
+    mut report: Report,
+    rights: Rights,
+    choice: Choice,
+) -> Result<Report, Diagnostic> {
+    let beginning = beginning(&setting, run, &rights);
+    complete(&mut setting, run, &report.judgement, &rights)?;
+    let executes = runs_the_unseen(&report.judgement.classification);
+    let (told_setting, told_rights) = (&setting, &rights);
+    let plan = |which| {
+        let how = if which == Which::Best { jail::best } else { jail::plan };
+        self::plan(told_setting, told_rights, executes, &run.command, run.timeout, how)
+    };
+    let told = Told { setting: told_setting, run, judgement: &report.judgement, rights: told_rights, choice };
+    let (outcome, effects) = watched::launch_begun(told, &beginning, plan, |plan| capture(run, plan))?;
     (report.outcome, report.effects, report.rights) = (Some(outcome), Some(effects), Some(rights));
     Ok(report)
 }
@@ -159,6 +184,17 @@ pub(super) fn ready(
     rights: &Rights,
     how: Planner,
 ) -> Result<JailPlan, Diagnostic> {
+    complete(setting, run, judgement, rights)?;
+    plan(setting, rights, runs_the_unseen(&judgement.classification), &run.command, run.timeout, how)
+}
+
+/// Gathers what only a command that will run needs.
+fn complete(
+    setting: &mut Setting,
+    run: &Run,
+    judgement: &Judgement,
+    rights: &Rights,
+) -> Result<(), Diagnostic> {
     if rights.git_write && judgement.classification.classes.contains(OpClass::GitWrite) {
         workspace::check_git(&setting.place.workspace)?;
     }
@@ -167,7 +203,7 @@ pub(super) fn ready(
     if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {
         host::make_cache(&setting.facts, &setting.place.workspace)?;
     }
-    plan(setting, rights, executes, &run.command, run.timeout, how)
+    Ok(())
 }
 
 /// What becomes of the command's output.

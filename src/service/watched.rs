@@ -2,12 +2,14 @@
 //!
 //! Danger: what decides by the arguments of programs must see them. Where it cannot, the command does not run.
 
+use std::borrow::Borrow;
+
 use super::effects::{self, Choice, Effects, Events, Eyes, Ground, Needs, Signs, Watching};
 use super::report::Judgement;
 use super::request::{Command, Observe, Run};
 use super::setting::Setting;
 use crate::diagnostic::Diagnostic;
-use crate::jail::{self, Capture, JailPlan, Observer, Outcome};
+use crate::jail::{self, Beginning, Capture, JailPlan, Observer, Outcome, Which};
 use crate::policy::{Policy, Rights, WorkspaceRight};
 use crate::profile::value::Anchors;
 use crate::shell::Trust;
@@ -25,6 +27,24 @@ pub(super) struct Launch<'a> {
     pub(super) rights: &'a Rights,
     pub(super) plan: &'a JailPlan,
     pub(super) capture: Capture,
+    pub(super) choice: Choice,
+}
+
+impl<'a> Launch<'a> {
+    /// The same without its plan.
+    fn told(self) -> Told<'a> {
+        let Launch { setting, run, judgement, rights, choice, .. } = self;
+        Told { setting, run, judgement, rights, choice }
+    }
+}
+
+/// A command of which there need be no plan yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) run: &'a Run,
+    pub(super) judgement: &'a Judgement,
+    pub(super) rights: &'a Rights,
     pub(super) choice: Choice,
 }
 
@@ -92,16 +112,49 @@ pub(super) fn launch_by(
     perform: &mut Launcher<'_>,
     after: &mut dyn FnMut(&mut Watcher<'_>),
 ) -> Result<(Outcome, Effects), Diagnostic> {
-    let Launch { setting, run, judgement, rights, plan, choice, .. } = launch;
-    let events = match &run.events {
-        Some(to) => Some(Events::open(to, &effects::open_to_commands(plan))?),
+    let events = match &launch.run.events {
+        Some(to) => Some(Events::open(to, &effects::open_to_commands(launch.plan))?),
         None => None,
     };
+    let (_, outcome, effects) =
+        observe(launch.told(), events, |observer| Ok((launch.plan, perform(observer)?)), after)?;
+    Ok((outcome, effects))
+}
+
+/// Whether the jail can be begun before the plan is there: nobody has to be told what the plan is, and a tracer does not
+/// work in the same memory.
+pub(super) fn can_begin(choice: Choice, run: &Run) -> bool {
+    run.events.is_none() && choice.mode == Mode::Notify
+}
+
+/// As [`launch`], with a plan that is made while the jail is begun, where that [can](can_begin) be.
+///
+/// # Errors
+/// As for [`launch`], and those of `plan`.
+pub(super) fn launch_begun(
+    told: Told<'_>,
+    beginning: &Beginning,
+    mut plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
+    capture: impl Fn(&JailPlan) -> Capture,
+) -> Result<(Outcome, Effects), Diagnostic> {
+    let perform =
+        |observer: Option<&mut dyn Observer>| jail::launch_begun(beginning, &mut plan, &capture, observer);
+    observe(told, None, perform, &mut |_| {}).map(|(_, outcome, effects)| (outcome, effects))
+}
+
+/// Has somebody watch what `perform` runs, and makes something of what was seen.
+fn observe<P: Borrow<JailPlan>>(
+    told: Told<'_>,
+    events: Option<Events>,
+    mut perform: impl FnMut(Option<&mut dyn Observer>) -> Result<(P, Outcome), Diagnostic>,
+    after: &mut dyn FnMut(&mut Watcher<'_>),
+) -> Result<(P, Outcome, Effects), Diagnostic> {
+    let Told { setting, judgement, rights, choice, .. } = told;
     let policy = setting.policy()?;
     let law = policy.require_state(&setting.state)?;
     let line = &judgement.classification;
     let secrets = if events.is_some() { session_secrets(setting) } else { Vec::new() };
-    let mut eyes = eyes(launch, &policy, &secrets, events)?;
+    let mut eyes = eyes(told, &policy, &secrets, events)?;
     eyes.start(setting, judgement);
     // Without a watch nothing would stop what an unreadable line begins.
     let required = policy.judges_programs(law, line) && line.trust != Trust::Trusted;
@@ -121,17 +174,17 @@ pub(super) fn launch_by(
             (perform(Some(&mut tracer)), Some(tracer.into_seen()))
         }
     };
-    let outcome = match launched {
-        Ok(outcome) => outcome,
+    let (plan, outcome) = match launched {
+        Ok(launched) => launched,
         Err(problem) => {
             eyes.failed(&problem);
             return Err(problem);
         }
     };
     let seen = seen.filter(|_| !is_unwatched(&outcome));
-    further(&mut eyes, launch, &outcome, seen.is_some());
+    further(&mut eyes, told, plan.borrow(), &outcome, seen.is_some());
     let effects = eyes.finish(seen.as_ref(), Some(&outcome));
-    Ok((outcome, effects))
+    Ok((plan, outcome, effects))
 }
 
 /// What is made of a command that nobody was to watch.
@@ -140,19 +193,19 @@ pub(super) fn launch_by(
 /// A rule that cannot be used.
 pub(super) fn unwatched(launch: Launch<'_>, outcome: &Outcome) -> Result<Effects, Diagnostic> {
     let policy = launch.setting.policy()?;
-    let mut eyes = eyes(launch, &policy, &[], None)?;
-    further(&mut eyes, launch, outcome, false);
+    let mut eyes = eyes(launch.told(), &policy, &[], None)?;
+    further(&mut eyes, launch.told(), launch.plan, outcome, false);
     Ok(eyes.finish(None, Some(outcome)))
 }
 
 /// Who is told what happens in a run.
 fn eyes<'a>(
-    launch: Launch<'a>,
+    told: Told<'a>,
     policy: &'a Policy<'a>,
     secrets: &'a [String],
     events: Option<Events>,
 ) -> Result<Eyes<'a>, Diagnostic> {
-    let Launch { setting, run, judgement, rights, choice, .. } = launch;
+    let Told { setting, run, judgement, rights, choice } = told;
     let ground = Ground {
         policy,
         law: policy.require_state(&setting.state)?,
@@ -194,23 +247,23 @@ fn is_unwatched(outcome: &Outcome) -> bool {
 }
 
 /// What the watcher does not see: hosts that the proxy refused, and reads where those are not watched.
-fn further(eyes: &mut Eyes<'_>, launch: Launch<'_>, outcome: &Outcome, watched: bool) {
+fn further(eyes: &mut Eyes<'_>, told: Told<'_>, plan: &JailPlan, outcome: &Outcome, watched: bool) {
     for host in &outcome.refused_hosts {
         let target = Target::Address(format!("{}:{}", host.host, host.port));
         let denial =
             Denial { act: Act::Connect, target, cause: Cause::Network, errno: libc::EACCES, inferred: false };
         eyes.further(&denial, host.count);
     }
-    if watched && (launch.choice.reads || launch.choice.mode == Mode::Trace) {
+    if watched && (told.choice.reads || told.choice.mode == Mode::Trace) {
         return;
     }
     let signs = Signs {
-        plan: launch.plan,
-        line: &launch.judgement.classification,
+        plan,
+        line: &told.judgement.classification,
         exit: &outcome.exit,
         err: outcome.output.as_ref().map(|(_, err)| err),
-        home: &launch.setting.facts.home,
-        secrets: &launch.setting.facts.secrets,
+        home: &told.setting.facts.home,
+        secrets: &told.setting.facts.secrets,
     };
     for denial in effects::infer(signs, |path| path.symlink_metadata().is_ok()) {
         eyes.further(&denial, 1);

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Bytes of the block; pages of it that nobody asked for do not exist.
 const SIZE: usize = 1024 * 1024;
 
+/// The pages of this many bytes are asked for at once: a page fault for each costs three times as much.
+const STRETCH: usize = 64 * 1024;
+
 /// Larger pieces are the system's from the start: it has them zeroed without touching them, and takes them back.
 const LARGE: usize = 16 * 1024;
 
@@ -38,6 +41,16 @@ pub fn can_be_shared() -> bool {
 #[derive(Debug)]
 pub struct Early;
 
+/// Has the kernel make the pages of the stretch of the block that begins at `start`. Where it does not know how (before
+/// Linux 5.14), each comes when it is needed.
+fn prepare(start: usize) {
+    if start < SIZE {
+        let stretch = BLOCK.0.get().cast::<u8>().wrapping_add(start);
+        // SAFETY: the stretch lies within the block, whose bytes this leaves as they are.
+        unsafe { libc::madvise(stretch.cast(), STRETCH.min(SIZE - start), libc::MADV_POPULATE_WRITE) };
+    }
+}
+
 impl Early {
     /// A piece of the block, or nothing when the rest of it is too small.
     fn piece(layout: Layout) -> Option<*mut u8> {
@@ -50,7 +63,12 @@ impl Early {
             let start = given.checked_next_multiple_of(layout.align())?;
             let end = start.checked_add(layout.size()).filter(|end| *end <= SIZE)?;
             match GIVEN.compare_exchange_weak(given, end, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(BLOCK.0.get().cast::<u8>().wrapping_add(start)),
+                Ok(_) => {
+                    if given == 0 || given.div_ceil(STRETCH) != end.div_ceil(STRETCH) {
+                        prepare(given.next_multiple_of(STRETCH));
+                    }
+                    return Some(BLOCK.0.get().cast::<u8>().wrapping_add(start));
+                }
                 Err(other) => given = other,
             }
         }

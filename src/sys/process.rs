@@ -21,29 +21,44 @@ pub fn single_threaded() -> bool {
     rustix::fs::stat("/proc/self/task").is_ok_and(|stat| stat.st_nlink <= 3)
 }
 
-/// What a command needs to be executed, with every pointer laid out before.
+/// What a command needs to be executed, with every pointer laid out before: at that time nobody may ask for memory.
 #[derive(Debug)]
 pub struct Command {
     candidates: Vec<CString>,
-    argv: Vec<CString>,
-    env: Vec<CString>,
+    argv: Words,
+    env: Words,
+}
+
+/// C strings, and the array of pointers to them that exec takes.
+#[derive(Debug)]
+struct Words {
+    pointers: Vec<*const libc::c_char>,
+    /// What they point to.
+    _texts: Vec<CString>,
+}
+
+impl Words {
+    fn new(texts: Vec<CString>) -> Self {
+        // The bytes stay where they are when the strings move.
+        let pointers = texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
+        Self { pointers, _texts: texts }
+    }
 }
 
 impl Command {
     /// `candidates` are the paths to try in order, `argv` the arguments with the name, `env` the environment.
     pub fn new(candidates: Vec<CString>, argv: Vec<CString>, env: Vec<CString>) -> Self {
-        Self { candidates, argv, env }
+        Self { candidates, argv: Words::new(argv), env: Words::new(env) }
     }
 
     /// Replaces this process by the first candidate that can be executed; the search rules are those of execvp(3),
     /// without its fallback to a shell.
     pub fn execute(&self) -> Result<Infallible, i32> {
-        let argv: Vec<_> = self.argv.iter().map(|arg| arg.as_ptr()).chain([std::ptr::null()]).collect();
-        let env: Vec<_> = self.env.iter().map(|entry| entry.as_ptr()).chain([std::ptr::null()]).collect();
+        let (argv, env) = (self.argv.pointers.as_ptr(), self.env.pointers.as_ptr());
         let mut worst = libc::ENOENT;
         for candidate in &self.candidates {
             // SAFETY: all three are C strings or null-terminated arrays of them and live until exec succeeds.
-            unsafe { libc::execve(candidate.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+            unsafe { libc::execve(candidate.as_ptr(), argv, env) };
             match io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) {
                 libc::ENOENT | libc::ENOTDIR => {}
                 libc::EACCES => worst = libc::EACCES,

@@ -73,6 +73,7 @@ pub(super) fn begin(
             Ok(plan)
         },
         |plan| plain::capture(run, plan),
+        None,
     );
     let (ticket, plan) = match (wrote, launched.as_ref()) {
         (Some((Started::Moved, _)), _) => return Ok(Early::Moved),
