@@ -86,6 +86,31 @@ fn what_a_job_writes_after_its_command_fires_an_interrupt() {
     replays(&project, &id);
 }
 
+/// The one that writes the touch down ends the job, and waits for the watcher that has started it.
+#[test]
+fn an_interrupt_into_a_lesser_state_ends_the_job_that_fired_it() {
+    if !has_person("an_interrupt_into_a_lesser_state_ends_the_job_that_fired_it") {
+        return;
+    }
+    let project = Project::new();
+    fs::create_dir(project.path().join("notes")).unwrap();
+    let handled = r#""handling": {"allowed_tools": ["Read", "Write", "Bash"]"#;
+    let text = WORKFLOW.replace(handled, r#""handling": {"allowed_tools": ["Read"]"#);
+    assert_ne!(text, WORKFLOW);
+    let id = start(&project, &["--workflow", &workflow(&project, "lesser.json", &text)]);
+    good(&project, &later("echo x > notes/late; while :; do date +%N > beat; done"));
+    good(&project, "echo > /tmp/go");
+    wait("the interrupt", || state(&project) == "handling");
+    assert!(jobs(&project).is_empty());
+    let moves =
+        journal(&project, &id).iter().map(|entry| entry["body"]["records"].to_string()).collect::<String>();
+    assert_eq!(moves.matches("\"cause\":\"interrupt\"").count(), 1, "{moves}");
+    let last = fs::read(project.path().join("beat")).unwrap();
+    good(&project, "cat README.md");
+    assert_eq!(fs::read(project.path().join("beat")).unwrap(), last);
+    replays(&project, &id);
+}
+
 #[test]
 fn the_last_write_of_a_job_that_is_ended_is_written_down_before_its_state_is_left() {
     if !has_person("the_last_write_of_a_job_that_is_ended_is_written_down_before_its_state_is_left") {
@@ -147,13 +172,10 @@ fn without_its_watcher_a_job_does_nothing_that_is_watched() {
     let killed = std::process::Command::new("kill").args(["-9", &watcher.to_string()]).status().unwrap();
     assert!(killed.success());
     good(&project, "echo > /tmp/go");
-    wait("the job's failure", || jobs(&project).is_empty() || good(&project, "ls /tmp").contains("go"));
-    let [job] = &jobs(&project)[..] else {
-        assert!(!project.path().join("notes/late").exists());
-        return;
-    };
-    good(&project, &format!("swbox kill {job}"));
+    // It has tried all of it, and comes to its end.
+    wait("the job's end", || jobs(&project).is_empty());
     assert!(!project.path().join("notes/late").exists());
+    assert_eq!(line(&project, "cat /tmp/after").code, 1);
     // Its end counts as a write.
     let ends = ends(&project, &id);
     assert_eq!(ends[0]["body"]["event"]["what"]["lost"], true, "{}", ends[0]);
