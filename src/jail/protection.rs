@@ -98,7 +98,7 @@ pub(super) fn achieved(
         Protection::HostSockets if mounts => (
             Degraded,
             Some(
-                "host-sockets: unix sockets that lie deeper inside the workspace can be connected to (Landlock ABI 9 holds them)",
+                "host-sockets: unix sockets that others make inside the workspace while the command runs, or by a relative name, can be connected to (Landlock ABI 9 holds them)",
             ),
         ),
         Protection::HostSockets => {
