@@ -1,7 +1,8 @@
 //! What watching costs a command: the same work in the same jail, unwatched, by notifications, with reads, traced; in turn,
 //! medians side by side.
 //!
-//! `cargo bench --bench supervisor [-- ROUNDS] [NAME…]`, on a tmpfs where there is one. Budgets: untar 2.0 × and 8 µs for
+//! `cargo bench --bench supervisor [-- ROUNDS] [least] [WAY…] [NAME…]`, on a tmpfs where there is one; `least` prints the
+//! shortest times in place of the medians: those of a machine that does nothing else, where it does. Budgets: untar 2.0 × and 8 µs for
 //! each call that is handed over, make 1.03 ×, programs 1.12 ×, git, find and grep 1.05 ×.
 
 use std::ffi::OsString;
@@ -75,16 +76,22 @@ impl Sink for Quiet {
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(15);
-    let names: Vec<_> = words.iter().filter(|word| word.parse::<usize>().is_err()).collect();
+    let is_way = |word: &str| WAYS.iter().any(|(_, way)| *way == word);
+    let chosen = |way: &str| words.iter().any(|word| word == way) || !words.iter().any(|word| is_way(word));
+    let ways: Vec<_> =
+        WAYS.iter().filter(|(how, way)| *how == How::Off || chosen(way)).map(|(how, _)| *how).collect();
+    let least = words.iter().any(|word| word == "least");
+    let other = |word: &&String| word.parse::<usize>().is_err() && !is_way(word) && *word != "least";
+    let names: Vec<_> = words.iter().filter(other).collect();
     let base = if Path::new("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
     let place = base.join(format!("swbox-bench-{}", std::process::id()));
     std::fs::create_dir(&place)?;
-    let result = measure(&place, rounds, &names);
+    let result = measure(&place, rounds, least, &ways, &names);
     std::fs::remove_dir_all(&place)?;
     result
 }
 
-fn measure(place: &Path, rounds: usize, names: &[&String]) -> Result<(), Failure> {
+fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&String]) -> Result<(), Failure> {
     shell(place, SETUP)?;
     let mut table = format!(
         "{:<18} {:>10} {:>18} {:>18} {:>18} {:>9} {:>9}\n",
@@ -98,22 +105,23 @@ fn measure(place: &Path, rounds: usize, names: &[&String]) -> Result<(), Failure
         let mut times = [const { Vec::new() }; 4];
         let mut calls = 0;
         for round in 0..rounds {
-            for turn in 0..WAYS.len() {
+            for turn in 0..ways.len() {
                 // Each way comes first as often as the others.
-                let at = (turn + round) % WAYS.len();
+                let how = ways[(turn + round) % ways.len()];
                 shell(place, before)?;
-                let (time, seen) = run(&plan, WAYS[at].0)?;
-                times[at].push(time);
-                if WAYS[at].0 == How::Notify {
+                let (time, seen) = run(&plan, how)?;
+                times[how as usize].push(time);
+                if how == How::Notify {
                     calls = seen.calls;
                 }
             }
         }
-        let medians = times.map(|mut times| {
+        let chosen = times.map(|mut times| {
             times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
+            let at = if least { 0 } else { times.len() / 2 };
+            times.get(at).copied().unwrap_or(f64::NAN)
         });
-        let [off, notify, reads, trace] = medians;
+        let [off, notify, reads, trace] = chosen;
         let cell = |time: f64| format!("{time:.2} ({:.2} ×)", time / off);
         let each = (notify - off) * 1e3 / f64::from(u32::try_from(calls)?);
         table += &format!(
