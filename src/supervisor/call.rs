@@ -153,15 +153,17 @@ impl Memory {
     /// The string at `address`, without its end.
     pub fn string(self, mut address: u64) -> Result<Vec<u8>, Unreadable> {
         let mut text = Vec::new();
+        let mut part = [0; 256];
         while text.len() < LONGEST {
             // Most names are short: what is left of the page, but not all of it.
             let left = (PAGE - address % PAGE).min(256);
-            let part = self.bytes(address, usize::try_from(left).unwrap_or(1))?;
+            let part = part.get_mut(..usize::try_from(left).unwrap_or(1)).unwrap_or_default();
+            self.fill(address, part)?;
             if let Some(end) = part.iter().position(|byte| *byte == 0) {
-                text.extend(part.get(..end).unwrap_or_default());
+                text.extend_from_slice(part.get(..end).unwrap_or_default());
                 return Ok(text);
             }
-            text.extend(part);
+            text.extend_from_slice(part);
             address = address.wrapping_add(left);
         }
         Err(Unreadable::Long)

@@ -7,7 +7,7 @@
 //! Danger: names are the command's. They are looked up beneath the workspace without following any link.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -114,6 +114,18 @@ struct Entry {
     process: i32,
     before: Option<State>,
     ways: Ways,
+    /// When anything of it had changed last, as it was opened for writing first.
+    opened: Option<(i64, u32)>,
+}
+
+impl Entry {
+    /// It is called for in these ways too, and is `now`.
+    fn add(&mut self, ways: Ways, now: Option<State>) {
+        if ways.written && !self.ways.written {
+            self.opened = now.map(|now| now.changed);
+        }
+        self.ways = self.ways.with(ways);
+    }
 }
 
 /// The names of one command.
@@ -121,8 +133,8 @@ struct Entry {
 pub struct Ledger {
     workspace: PathBuf,
     /// By the name below the workspace.
-    names: HashMap<PathBuf, Entry>,
-    /// Times of some file were set: a file that was written may look as if it had not been.
+    names: HashMap<OsString, Entry>,
+    /// Times of some file may have been set: a file that was written may look as if it had not been.
     times_set: bool,
     dropped: u64,
 }
@@ -133,7 +145,7 @@ impl Ledger {
         Self { workspace: workspace.to_owned(), ..Self::default() }
     }
 
-    /// Notes that times of some file were set, nobody looked of which.
+    /// Notes that times of some file were set or may be, nobody looks of which.
     pub fn times_set(&mut self) {
         self.times_set = true;
     }
@@ -142,7 +154,8 @@ impl Ledger {
     /// to it without another call that is seen.
     pub fn begin_again(&mut self, workspace: impl AsFd) {
         for (below, entry) in &mut self.names {
-            entry.before = look(&workspace, below);
+            entry.before = look(&workspace, Path::new(below));
+            entry.opened = entry.before.map(|before| before.changed);
         }
     }
 
@@ -151,38 +164,87 @@ impl Ledger {
         self.names.is_empty()
     }
 
+    /// The name below the workspace of what is called `path`, which has no links and dots; empty for the workspace itself.
+    fn below<'a>(&self, path: &'a Path) -> Option<&'a OsStr> {
+        let workspace = self.workspace.as_os_str().as_bytes();
+        let workspace = workspace.strip_suffix(b"/").unwrap_or(workspace);
+        match path.as_os_str().as_bytes().strip_prefix(workspace)? {
+            [] => Some(OsStr::new("")),
+            [b'/', below @ ..] => Some(OsStr::from_bytes(below)),
+            _ => None,
+        }
+    }
+
+    /// Whether `path` is a name of the workspace.
+    pub fn is_of(&self, path: &Path) -> bool {
+        self.below(path).is_some_and(|below| !below.is_empty())
+    }
+
+    /// Whether nothing had the name `path` when the command began, because a directory above it was not there: it is one
+    /// of those that were noted.
+    pub fn is_new(&self, path: &Path) -> bool {
+        let Some(below) = self.below(path) else { return false };
+        let bytes = below.as_bytes();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([bytes.len()]).any(|end| {
+            let above = OsStr::from_bytes(bytes.get(..end).unwrap_or_default());
+            self.names.get(above).is_some_and(|entry| entry.before.is_none())
+        })
+    }
+
     /// How many names were too many.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether `path` is of the workspace and was noted in one of these ways before: then nothing new need be looked up.
-    pub fn knows(&mut self, path: &Path, ways: Ways) -> bool {
-        let Ok(below) = path.strip_prefix(&self.workspace) else { return false };
+    /// Whether `path` is of the workspace and was noted before: then nothing new need be looked up. These ways are added;
+    /// where it may be written it is `now`.
+    pub fn knows(&mut self, path: &Path, ways: Ways, now: Option<State>) -> bool {
+        let Some(below) = self.below(path) else { return false };
         let Some(entry) = self.names.get_mut(below) else { return false };
-        entry.ways = entry.ways.with(ways);
+        entry.add(ways, now);
         true
+    }
+
+    /// Whether what is called `path`, and is `now`, was opened for writing and nothing of it has changed since.
+    pub fn is_unwritten(&self, path: &Path, now: &State) -> bool {
+        let entry = self.below(path).and_then(|below| self.names.get(below));
+        entry.is_some_and(|entry| entry.ways.written && entry.opened == Some(now.changed))
+    }
+
+    /// Notes that it was not written by those who opened it, and that they have closed it.
+    pub fn not_written(&mut self, path: &Path) {
+        let below = self.below(path).map(OsStr::to_owned);
+        if let Some(entry) = below.and_then(|below| self.names.get_mut(&below)) {
+            entry.ways.written = false;
+        }
     }
 
     /// Notes that a call of `process` may change what is called `path`, which is `before` now.
     pub fn note(&mut self, path: &Path, process: i32, before: Option<State>, ways: Ways) {
-        let Ok(below) = path.strip_prefix(&self.workspace) else { return };
-        if below.as_os_str().is_empty() {
-            return;
-        }
+        let Some(below) = self.below(path).filter(|below| !below.is_empty()) else { return };
         let order = self.names.len();
         if let Some(entry) = self.names.get_mut(below) {
-            entry.ways = entry.ways.with(ways);
+            entry.add(ways, before);
         } else if order < KEPT {
-            self.names.insert(below.to_owned(), Entry { order, process, before, ways });
+            let mut entry = Entry { order, process, before, ways: Ways::default(), opened: None };
+            entry.add(ways, before);
+            self.names.insert(below.to_owned(), entry);
         } else {
             self.dropped += 1;
         }
     }
 
-    /// Notes that `process` may move the directory `directory`, now called `from`, to `to`: each name below goes with it.
-    pub fn note_tree(&mut self, directory: impl AsFd, from: &Path, to: &Path, process: i32) {
-        if !from.starts_with(&self.workspace) && !to.starts_with(&self.workspace) {
+    /// Notes that `process` may move the directory `directory`, now called `from`, to `to`, which is `replaced` now: each
+    /// name below goes with it.
+    pub fn note_tree(
+        &mut self,
+        directory: impl AsFd,
+        (from, to): (&Path, &Path),
+        replaced: Option<&OwnedFd>,
+        process: i32,
+    ) {
+        if self.below(from).is_none() && self.below(to).is_none() {
             return;
         }
         let moved = Ways { moved: true, ..Ways::default() };
@@ -211,7 +273,8 @@ impl Ledger {
                     rest.push(below.clone());
                 }
                 self.note(&from.join(&below), process, before, moved);
-                self.note(&to.join(&below), process, None, Ways::default());
+                let there = replaced.and_then(|replaced| look(replaced, &below));
+                self.note(&to.join(&below), process, there, Ways::default());
             }
         }
     }
@@ -221,7 +284,8 @@ impl Ledger {
     pub fn settle(&self, workspace: impl AsFd) -> Vec<(i32, Touch)> {
         let mut entries: Vec<_> = self.names.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.order);
-        let now: Vec<_> = entries.iter().map(|(below, _)| look(&workspace, below)).collect();
+        let now =
+            look_at_all(&workspace, &entries.iter().map(|(below, _)| below.as_os_str()).collect::<Vec<_>>());
         // Where a file is now whose name went to another one.
         let mut arrived: HashMap<(u32, u32, u64), Vec<usize>> = HashMap::new();
         for (at, ((_, entry), now)) in entries.iter().zip(&now).enumerate() {
@@ -258,10 +322,14 @@ impl Ledger {
                 (None, Some(_)) => Act::Create,
                 (Some(_), None) if to.is_some() => Act::Rename,
                 (Some(_), None) => Act::Remove,
-                (Some(before), Some(now)) => match difference(&before, now, entry.ways, self.times_set) {
-                    Some(act) => act,
-                    None => continue,
-                },
+                (Some(before), Some(now)) => {
+                    let opened = entry.opened.unwrap_or(before.changed);
+                    let times = (entry.ways.metadata || self.times_set) && now.changed != opened;
+                    match difference(&before, now, entry.ways, times) {
+                        Some(act) => act,
+                        None => continue,
+                    }
+                }
             };
             touches.push((entry.process, Touch { act, path: self.workspace.join(below), to }));
         }
@@ -277,8 +345,40 @@ fn look(directory: impl AsFd, below: &Path) -> Option<State> {
     State::at(&found, OsStr::new("")).ok()?
 }
 
-/// How a file differs from what it was.
-fn difference(before: &State, now: &State, ways: Ways, times_set: bool) -> Option<Act> {
+/// What each of `names` is, in their order, looked up as [`look`] does; each directory once.
+fn look_at_all(workspace: impl AsFd, names: &[&OsStr]) -> Vec<Option<State>> {
+    let mut parts: Vec<_> = names.iter().map(|name| parts(name)).enumerate().collect();
+    parts.sort_unstable_by_key(|(_, (above, _))| *above);
+    let mut found = vec![None; names.len()];
+    for group in parts.chunk_by(|(_, (one, _)), (_, (other, _))| one == other) {
+        let above = group.first().map_or(OsStr::new("."), |(_, (above, _))| above);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let Ok(directory) = rustix::fs::openat2(&workspace, above, flags, Mode::empty(), resolve) else {
+            continue;
+        };
+        for (at, (_, name)) in group {
+            if let Some(found) = found.get_mut(*at) {
+                *found = State::at(&directory, name).ok().flatten();
+            }
+        }
+    }
+    found
+}
+
+/// The directory of a relative name, and its name there.
+fn parts(name: &OsStr) -> (&OsStr, &OsStr) {
+    let bytes = name.as_bytes();
+    let cut = bytes.iter().rposition(|byte| *byte == b'/');
+    match cut.and_then(|cut| bytes.split_at_checked(cut)) {
+        Some((above, [_, last @ ..])) => (OsStr::from_bytes(above), OsStr::from_bytes(last)),
+        _ => (OsStr::new("."), name),
+    }
+}
+
+/// How a file differs from what it was; `times` says that something of it changed since it was first opened for writing and
+/// that its times may have been set.
+fn difference(before: &State, now: &State, ways: Ways, times: bool) -> Option<Act> {
     if before.kind() != now.kind() {
         return Some(Act::Write);
     }
@@ -293,7 +393,7 @@ fn difference(before: &State, now: &State, ways: Ways, times_set: bool) -> Optio
     let modified = before.modified != now.modified;
     // A write moves the time of the content, which only a call that sets times puts back; another link of the file moves
     // the other time alone.
-    if content || (modified && !ways.metadata) || (changed && ways.written && (ways.metadata || times_set)) {
+    if content || (modified && !ways.metadata) || (ways.written && times) {
         Some(Act::Write)
     } else if owner || modified || (changed && ways.attributes) {
         Some(Act::Metadata)
@@ -402,7 +502,7 @@ mod tests {
         place.note(&mut ledger, "d", MOVED);
         place.note(&mut ledger, "n", Ways::default());
         let directory = fs::File::open(place.0.join("d")).unwrap();
-        ledger.note_tree(&directory, &place.0.join("d"), &place.0.join("n"), 7);
+        ledger.note_tree(&directory, (&place.0.join("d"), &place.0.join("n")), None, 7);
         fs::rename(place.0.join("d"), place.0.join("n")).unwrap();
         place.note(&mut ledger, "n/e/h", WRITTEN);
         fs::remove_file(place.0.join("n/e/h")).unwrap();
@@ -473,6 +573,69 @@ mod tests {
         // Another link changes a time, not the file.
         fs::hard_link(place.0.join("f"), place.0.join("link")).unwrap();
         assert_eq!(place.settle(&ledger), ["Create d", "Create moved", "Create new", "Remove e"]);
+    }
+
+    #[test]
+    fn names_are_new_where_a_directory_above_was_not_there() {
+        let place = Place::new();
+        fs::create_dir_all(place.0.join("old/deep")).unwrap();
+        let mut ledger = Ledger::new(&place.0);
+        place.note(&mut ledger, "old/deep", Ways::default());
+        place.note(&mut ledger, "new", Ways::default());
+        for (name, new) in [
+            ("new", true),
+            ("new/a/b", true),
+            ("newer", false),
+            ("old", false),
+            ("old/deep", false),
+            ("old/deep/x", false),
+            ("", false),
+        ] {
+            assert_eq!(ledger.is_new(&place.0.join(name)), new, "{name}");
+        }
+        assert!(!ledger.is_new(Path::new("/elsewhere/new")));
+    }
+
+    #[test]
+    fn directories_that_change_places_are_what_they_were() {
+        let place = Place::new();
+        for name in ["d", "e"] {
+            fs::create_dir(place.0.join(name)).unwrap();
+            fs::write(place.0.join(name).join("same"), name).unwrap();
+        }
+        let mut ledger = Ledger::new(&place.0);
+        let [d, e] = ["d", "e"].map(|name| OwnedFd::from(fs::File::open(place.0.join(name)).unwrap()));
+        let (one, other) = (place.0.join("d"), place.0.join("e"));
+        place.note(&mut ledger, "d", MOVED);
+        place.note(&mut ledger, "e", MOVED);
+        ledger.note_tree(&d, (&one, &other), Some(&e), 7);
+        ledger.note_tree(&e, (&other, &one), Some(&d), 7);
+        assert!(!ledger.is_new(&one.join("same")) && !ledger.is_new(&other.join("same")));
+        assert!(place.settle(&ledger).is_empty());
+    }
+
+    #[test]
+    fn another_link_is_no_writing_where_nobody_had_written() {
+        let place = Place::new();
+        let mut ledger = Ledger::new(&place.0);
+        ledger.times_set();
+        for name in ["closed", "open", "again"] {
+            fs::write(place.0.join(name), "x").unwrap();
+            place.note(&mut ledger, name, WRITTEN);
+        }
+        for name in ["closed", "again"] {
+            let path = place.0.join(name);
+            let now = look(fs::File::open(&place.0).unwrap(), Path::new(name)).unwrap();
+            assert!(ledger.is_unwritten(&path, &now));
+            ledger.not_written(&path);
+            assert!(!ledger.is_unwritten(&path, &now));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        for name in ["closed", "open", "again"] {
+            fs::hard_link(place.0.join(name), place.0.join(format!("{name}2"))).unwrap();
+        }
+        place.note(&mut ledger, "again", WRITTEN);
+        assert_eq!(place.settle(&ledger), ["Write open"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod arguments;
 pub mod attempt;
 pub mod landlock;
+pub mod lease;
 pub mod memory;
 pub mod mount;
 pub mod net;

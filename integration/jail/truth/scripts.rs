@@ -9,8 +9,14 @@ use super::{BOTH, denials, differences, inventory, run, touched_names};
 use crate::check;
 use crate::kit::{Case, Jail, Place, Verdict};
 
-pub(crate) const CASES: &[Case] =
-    &[Case { name: "truth: 12 generated scripts, both ways", needs: "namespaces", run: some_scripts }];
+pub(crate) const CASES: &[Case] = &[
+    Case { name: "truth: 12 generated scripts, both ways", needs: "namespaces", run: some_scripts },
+    Case {
+        name: "truth: changes by descriptors and in new directories",
+        needs: "python3",
+        run: by_descriptors,
+    },
+];
 
 pub(crate) const LONG: &[Case] = &[
     Case { name: "truth: 200 generated scripts, both ways", needs: "namespaces", run: all_scripts },
@@ -291,6 +297,56 @@ fn some_scripts() -> Verdict {
 
 fn all_scripts() -> Verdict {
     scripts(0..200)
+}
+
+/// Changes that show in no name that is opened, and names whose state is not looked at: in directories that the command
+/// made itself.
+const DESCRIPTORS: &str = r"import ctypes, os
+def descriptor(name, flags): return os.open(name, flags, 0o600)
+fd = descriptor('a', os.O_RDONLY); os.fchmod(fd, 0o640); os.close(fd)
+fd = descriptor('b', os.O_RDWR); old = os.fstat(fd)
+os.write(fd, b'B'); os.utime(fd, ns=(old.st_atime_ns, old.st_mtime_ns)); os.close(fd)
+os.close(descriptor('c', os.O_RDWR)); os.link('c', 'cc'); os.remove('cc'); os.close(descriptor('c', os.O_RDWR))
+fd = descriptor('d/f', os.O_RDWR); old = os.fstat(fd); os.link('d/f', 'same')
+os.write(fd, b'F'); os.utime(fd, ns=(old.st_atime_ns, old.st_mtime_ns)); os.close(fd)
+fd = descriptor('d/e', os.O_RDWR); os.fchmod(fd, 0o604); os.close(fd)
+writing = descriptor('d/f', os.O_RDWR); os.close(writing)
+fd = descriptor('d/g/h', os.O_RDONLY); assert fd == writing; os.fchmod(fd, 0o604); os.close(fd)
+fd = descriptor('.git/HEAD', os.O_RDONLY)
+try: os.fchmod(fd, 0o604)
+except OSError as error: print(error)
+NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+os.mkdir('made'); os.close(descriptor('made/x', NEW)); os.remove('made/x')
+os.close(descriptor('made/y', NEW))
+try: os.close(descriptor('made/y', NEW))
+except FileExistsError: pass
+os.rename('d', 'made/d')
+try: os.close(descriptor('made/d/e', NEW))
+except FileExistsError: pass
+os.rename('made/d', 'd')
+os.mkdir('empty/one'); os.close(descriptor('empty/one/same', NEW))
+os.mkdir('other'); os.close(descriptor('other/same', NEW))
+at = -100
+exchanged = ctypes.CDLL(None).syscall(316 if os.uname().machine == 'x86_64' else 276, at, b'd', at, b'other', 2)
+assert exchanged == 0
+";
+
+fn by_descriptors() -> Verdict {
+    for how in BOTH {
+        let place = prepare();
+        let before = inventory::take(&place.workspace());
+        // So that what is written now has another time than what was made before.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (done, seen) = run(&Jail::write(&place.workspace()), how, &["python3", "-c", DESCRIPTORS]);
+        check!(done.ok() && done.out.contains("Read-only"), "{how:?}: {}", done.all());
+        check!(seen.unseen.is_empty() && seen.dropped == 0, "{how:?}: {:?}", seen.unseen);
+        let changed = inventory::changed(&before, &inventory::take(&place.workspace()));
+        let names = touched_names(&seen);
+        check!(changed == names, "{how:?}: touched\n{}", differences(&changed, &names));
+        let refused = denials(&place.path(""), &seen);
+        check!(refused.iter().any(|line| line.contains(".git/HEAD")), "{how:?}: {refused:?}");
+    }
+    Verdict::Passed
 }
 
 /// What is built, in a fresh workspace each time.

@@ -29,14 +29,24 @@ pub enum Handover {
     Tracer,
 }
 
+/// What that is changed by a descriptor is watched, beside modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descriptors {
+    /// Owners, attributes and times.
+    All,
+    /// Times.
+    Times,
+    /// Nothing: where files are written, it is mostly the one that was just written.
+    Nothing,
+}
+
 /// What of a command is watched, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watching {
     /// Opens for reading too.
     pub reads: bool,
-    /// Owners and attributes that are set by a descriptor too. Where files are written, that is mostly the one that was just
-    /// written.
-    pub descriptors: bool,
+    /// Changes by a descriptor.
+    pub descriptors: Descriptors,
     /// The way.
     pub how: Handover,
 }
@@ -94,7 +104,7 @@ pub fn markdown() -> String {
 }
 
 /// The rows of a command that is watched, beside those that close something.
-pub fn watched(reads: bool, descriptors: bool, arch: Arch) -> impl Iterator<Item = &'static Entry> {
+pub fn watched(reads: bool, descriptors: Descriptors, arch: Arch) -> impl Iterator<Item = &'static Entry> {
     table::watched(reads, descriptors).filter(move |entry| entry.number(arch).is_some())
 }
 

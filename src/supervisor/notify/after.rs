@@ -75,6 +75,8 @@ impl Watcher<'_> {
                 self.sink.observed(process, &what);
             }
             self.ledger.begin_again(workspace);
+            // What a directory was then is no longer asked for.
+            self.finder.forget();
         }
         self.seen.dropped += self.ledger.dropped();
         std::mem::take(&mut self.seen)

@@ -7,14 +7,15 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags};
 
+use super::caller::Caller;
 use crate::jail::Access;
 use crate::supervisor::call::Name;
 use crate::supervisor::resolve::{Last, Lost, Task};
@@ -25,6 +26,12 @@ const KEPT: usize = 200;
 
 /// Descriptors that only name.
 const NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// The longest name in a directory.
+const LONGEST: usize = 255;
+
+/// What the mode of a descriptor's link in `/proc` has if it is open for writing.
+const WRITABLE: u16 = 0o200;
 
 /// `PROC_SUPER_MAGIC`.
 const PROC: i128 = 0x9fa0;
@@ -46,6 +53,8 @@ pub(super) struct Directory {
     pub(super) mount: Mount,
     /// What the Landlock domain gives beneath it, when it was asked.
     pub(super) given: OnceCell<Access>,
+    /// Whether it was not there when the command began, when it was asked.
+    pub(super) new: OnceCell<bool>,
 }
 
 /// A name in a directory.
@@ -54,7 +63,7 @@ pub(super) struct Spot {
     pub(super) directory: Rc<Directory>,
     /// Empty for the directory itself.
     pub(super) name: OsString,
-    /// What is there.
+    /// What is there, or nothing where that makes no difference.
     pub(super) state: Option<State>,
 }
 
@@ -90,8 +99,11 @@ pub(super) struct Finder {
     root: Option<OwnedFd>,
     /// The names of what relative names began at.
     starts: HashMap<Start, PathBuf>,
-    directories: HashMap<(Option<Start>, Vec<u8>), Rc<Directory>>,
+    directories: HashMap<Option<Start>, HashMap<Vec<u8>, Rc<Directory>>>,
+    /// How many directories there are.
+    kept: usize,
     mounts: HashMap<u64, Mount>,
+    caller: Caller,
 }
 
 impl Finder {
@@ -99,6 +111,7 @@ impl Finder {
     pub(super) fn forget(&mut self) {
         self.starts.clear();
         self.directories.clear();
+        self.kept = 0;
     }
 
     /// The command's root directory; every process has the same, since none can change it.
@@ -110,26 +123,36 @@ impl Finder {
         self.root.as_ref()
     }
 
-    /// Where `name` leads for `thread`.
-    pub(super) fn find(&mut self, thread: i32, name: &Name) -> Found {
+    /// Where `name` leads for `thread`. What has a name that is meant itself, in a directory of which `any` holds, is not
+    /// looked at.
+    pub(super) fn find(&mut self, thread: i32, name: &Name, any: impl FnOnce(&Directory) -> bool) -> Found {
         if name.text.is_empty() {
             return self.descriptor(thread, name.fd);
         }
-        match self.quick(thread, name) {
+        match self.quick(thread, name, any) {
             Some(spot) => Found::Spot(spot),
             None => self.slow(thread, name),
         }
     }
 
     /// The name of what a descriptor refers to, where it has one.
-    pub(super) fn name_of_descriptor(&self, thread: i32, fd: i32) -> Option<PathBuf> {
-        let text = rustix::fs::readlink(object(thread, fd), Vec::new()).ok()?;
+    pub(super) fn name_of_descriptor(&mut self, thread: i32, fd: i32) -> Option<PathBuf> {
+        let link = |at: BorrowedFd<'_>, name: &CStr| rustix::fs::readlinkat(at, name, Vec::new());
+        let text = self.caller.ask(thread, fd, link).ok()?;
         Some(PathBuf::from(OsString::from_vec(text.into_bytes()))).filter(|path| path.is_absolute())
+    }
+
+    /// Whether a descriptor, by its number, is open for writing; the mode of its link says it.
+    pub(super) fn is_for_writing(&mut self, thread: i32, fd: i32) -> bool {
+        let mode = |at: BorrowedFd<'_>, name: &CStr| {
+            rustix::fs::statx(at, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MODE)
+        };
+        fd >= 0 && self.caller.ask(thread, fd, mode).is_ok_and(|found| found.stx_mode & WRITABLE != 0)
     }
 
     /// The usual case: a name in a directory that can be looked up without a link of `/proc`, and not a link itself that
     /// is to be followed.
-    fn quick(&mut self, thread: i32, name: &Name) -> Option<Spot> {
+    fn quick(&mut self, thread: i32, name: &Name, any: impl FnOnce(&Directory) -> bool) -> Option<Spot> {
         let cut = name.text.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (above, last) = name.text.split_at_checked(cut)?;
         if matches!(last, b"" | b"." | b"..") {
@@ -137,27 +160,40 @@ impl Finder {
         }
         let start = match name.text.first() {
             Some(b'/') => None,
-            _ => Some(start(thread, name.fd)?),
+            _ => Some(self.start(thread, name.fd)?),
         };
-        let key = (start, above.to_vec());
-        let directory = match self.directories.get(&key) {
+        let known = self.directories.get(&start).and_then(|below| below.get(above));
+        let directory = match known {
             Some(directory) => Rc::clone(directory),
             None => {
                 let directory = Rc::new(self.look(thread, name.fd, start, above)?);
-                if self.directories.len() >= KEPT {
+                if self.kept >= KEPT {
                     self.directories.clear();
+                    self.kept = 0;
                 }
-                self.directories.insert(key, Rc::clone(&directory));
+                self.kept += 1;
+                self.directories.entry(start).or_default().insert(above.to_vec(), Rc::clone(&directory));
                 directory
             }
         };
         let last = OsStr::from_bytes(last);
+        if name.last == Last::Keep && last.len() <= LONGEST && any(&directory) {
+            return Some(Spot { directory, name: last.to_owned(), state: None });
+        }
         let state = State::at(&directory.fd, last).ok()?;
         let link = state.is_some_and(|state| state.kind() == FileType::Symlink);
         if link && name.last == Last::Follow {
             return None;
         }
         Some(Spot { directory, name: last.to_owned(), state })
+    }
+
+    /// What relative names of `thread` begin at.
+    fn start(&mut self, thread: i32, fd: i32) -> Option<Start> {
+        let found =
+            self.caller.ask(thread, fd, |at, name| rustix::fs::statx(at, name, AtFlags::empty(), WANTED));
+        let found = found.ok()?;
+        Some((found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id))
     }
 
     /// Opens the directory that `above` leads to.
@@ -196,6 +232,7 @@ impl Finder {
             fd,
             mount,
             given: OnceCell::new(),
+            new: OnceCell::new(),
         })
     }
 
@@ -262,14 +299,4 @@ impl Finder {
             Err(lost) => Found::Lost(lost),
         }
     }
-}
-
-/// What a descriptor of a thread, or its working directory, is called here.
-fn object(thread: i32, fd: i32) -> String {
-    if fd == libc::AT_FDCWD { format!("/proc/{thread}/cwd") } else { format!("/proc/{thread}/fd/{fd}") }
-}
-
-fn start(thread: i32, fd: i32) -> Option<Start> {
-    let found = rustix::fs::statx(CWD, object(thread, fd), AtFlags::empty(), WANTED).ok()?;
-    Some((found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id))
 }

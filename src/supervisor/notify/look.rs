@@ -3,20 +3,23 @@
 //! Danger: everything here is read of processes that may lie. The kernel decides by what it reads itself.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 
 use super::Watcher;
-use super::find::{Found, Spot};
+use super::find::{Directory, Found, Spot};
 use super::predict::Predictor;
+use crate::jail::Access;
+use crate::jail::seccomp::Descriptors;
 use crate::supervisor::call::{self, Address, Memory, Name, Opening, Renaming, Unreadable, Wish};
 use crate::supervisor::observed::{Denial, Observed};
 use crate::supervisor::resolve::{Last, Task};
 use crate::supervisor::touched::Ways;
 use crate::supervisor::trace::judge::refused;
+use crate::sys::lease::nobody_writes;
 use crate::sys::seccomp::Notification;
 
 /// How many refusals are remembered with what was made of them.
@@ -38,7 +41,11 @@ impl Watcher<'_> {
         match &wish {
             Wish::Open(name, how) => self.open(call, &wish, name, how),
             // Of which file is not looked up: tar does it for each one that it has just written.
-            Wish::Metadata(name) if name.text.is_empty() && self.writes && sets_times(call.call) => {
+            Wish::Metadata(name)
+                if name.text.is_empty()
+                    && self.descriptors != Descriptors::All
+                    && i64::from(call.call) == libc::SYS_utimensat =>
+            {
                 self.ledger.times_set();
             }
             Wish::Metadata(name) if name.text.is_empty() => self.descriptor(call, &wish, name),
@@ -58,6 +65,7 @@ impl Watcher<'_> {
                     (Some(errno), None) => self.denied(call, &wish, &to.path(), None, errno),
                     (None, from) => {
                         if let Some(from) = from {
+                            self.settles(&from);
                             // What is written by its new name is written by the old one.
                             self.changes(call, &from, Ways::default());
                         }
@@ -133,7 +141,20 @@ impl Watcher<'_> {
 
     /// Where a name of the call leads, if that is to a name; otherwise it is dealt with here.
     fn spot(&mut self, call: &Notification, wish: &Wish, name: &Name) -> Option<Spot> {
-        match self.finder.find(call.thread, name) {
+        // A call that only makes what is not there: where it may, and nothing was there when the command began, it is all
+        // the same whether something is there now.
+        let makes = match wish {
+            Wish::Open(_, how) => how.create && how.exclusive,
+            Wish::Make(_) => true,
+            _ => false,
+        };
+        let any = |directory: &Directory| {
+            makes
+                && !directory.mount.read_only
+                && self.domain.gives(directory, Access::MAKE)
+                && *directory.new.get_or_init(|| self.ledger.is_new(&directory.path))
+        };
+        match self.finder.find(call.thread, name, any) {
             Found::Spot(spot) => Some(spot),
             Found::Nameless => None,
             Found::Lost(lost) => {
@@ -180,13 +201,16 @@ impl Watcher<'_> {
 
     /// A change of metadata by a descriptor: mostly of a file that was just written.
     fn descriptor(&mut self, call: &Notification, wish: &Wish, name: &Name) {
+        if self.follows && self.finder.is_for_writing(call.thread, name.fd) {
+            return;
+        }
         let Some(path) = self.finder.name_of_descriptor(call.thread, name.fd) else { return };
         let ways = Ways {
             metadata: true,
             attributes: call::sets_attributes(i64::from(call.call)),
             ..Ways::default()
         };
-        if self.ledger.knows(&path, ways) {
+        if self.ledger.knows(&path, ways, None) {
             return;
         }
         self.one(call, wish, name, ways, |kernel, spot| kernel.metadata(spot));
@@ -202,17 +226,31 @@ impl Watcher<'_> {
             return self.denied(call, wish, &old, Some(&new), errno);
         }
         let moved = Ways { moved: true, ..Ways::default() };
+        self.settles(&from);
         self.changes(call, &from, moved);
-        self.changes(call, &to, if how == Renaming::Exchange { moved } else { Ways::default() });
+        let exchange = how == Renaming::Exchange;
+        self.changes(call, &to, if exchange { moved } else { Ways::default() });
         let process = self.process(call.thread);
-        if let Some(directory) = open_directory(&from) {
-            self.ledger.note_tree(&directory, &old, &new, process);
+        let (one, other) = (open_directory(&from), open_directory(&to).filter(|_| exchange));
+        if let Some(one) = &one {
+            self.ledger.note_tree(one, (&old, &new), other.as_ref(), process);
         }
-        if let Some(directory) = open_directory(&to).filter(|_| how == Renaming::Exchange) {
-            self.ledger.note_tree(&directory, &new, &old, process);
+        if let Some(other) = &other {
+            self.ledger.note_tree(other, (&new, &old), one.as_ref(), process);
         }
         if leads(&from) || leads(&to) {
             self.finder.forget();
+        }
+    }
+
+    /// A file gets another name, and so another time of its last change. If it was opened for writing and not written, and
+    /// nobody has it open any longer, that is not taken for writing later.
+    fn settles(&mut self, spot: &Spot) {
+        let path = spot.path();
+        if spot.state.is_some_and(|state| self.ledger.is_unwritten(&path, &state))
+            && open_to_read(spot).is_some_and(nobody_writes)
+        {
+            self.ledger.not_written(&path);
         }
     }
 
@@ -250,9 +288,7 @@ impl Watcher<'_> {
     /// Notes a name that may change.
     fn changes(&mut self, call: &Notification, spot: &Spot, ways: Ways) {
         let path = spot.path();
-        if !self.ground.as_ref().is_some_and(|ground| ground.in_workspace(&path))
-            || self.ledger.knows(&path, ways)
-        {
+        if !self.ledger.is_of(&path) || self.ledger.knows(&path, ways, spot.state) {
             return;
         }
         let process = self.process(call.thread);
@@ -330,11 +366,6 @@ impl Watcher<'_> {
 
 const WRITTEN: Ways = Ways { written: true, metadata: false, attributes: false, moved: false };
 
-/// Whether the call sets times.
-fn sets_times(number: i32) -> bool {
-    i64::from(number) == libc::SYS_utimensat
-}
-
 /// What is at a spot, if it is a directory.
 fn open_directory(spot: &Spot) -> Option<OwnedFd> {
     if spot.state?.kind() != FileType::Directory {
@@ -342,6 +373,18 @@ fn open_directory(spot: &Spot) -> Option<OwnedFd> {
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(&spot.directory.fd, &spot.name, flags, Mode::empty()).ok()
+}
+
+/// What is at a spot, if it is a regular file, open for reading.
+fn open_to_read(spot: &Spot) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let named = rustix::fs::openat(&spot.directory.fd, &spot.name, flags, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&named).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return None;
+    }
+    let name = format!("/proc/self/fd/{}", named.as_raw_fd());
+    rustix::fs::open(name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
 /// Whether other names lead through what is at a spot.

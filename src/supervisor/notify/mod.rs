@@ -7,6 +7,7 @@
 //! is allowed here that the jail would not bear, and an argument list is looked at only when it is the kernel's own copy.
 
 mod after;
+mod caller;
 mod find;
 mod look;
 mod predict;
@@ -15,8 +16,10 @@ pub(super) mod program;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 
 pub use self::after::Heard;
 use self::find::Finder;
@@ -27,7 +30,7 @@ use super::observed::{Denial, Observed};
 use super::seen::Seen;
 use super::touched::Ledger;
 use super::{Sink, Verdict};
-use crate::jail::seccomp::{self, Arch, Refusals};
+use crate::jail::seccomp::{self, Arch, Descriptors, Refusals};
 use crate::jail::{Begun, Handover, JailPlan, Observer, Scene, Step, View, Watching};
 use crate::sys::process::is_process;
 use crate::sys::seccomp::{Notification, Reply, receive, reply, take_turns, valid};
@@ -50,8 +53,10 @@ pub struct Watcher<'a> {
     listener: Option<OwnedFd>,
     ground: Option<Ground>,
     refusals: Refusals,
-    /// Whether the command can change the workspace, or a layer over it.
-    writes: bool,
+    /// What changes by a descriptor are watched.
+    descriptors: Descriptors,
+    /// Whether of each descriptor that is open for writing the file was noted when it was opened.
+    follows: bool,
     domain: Domain,
     finder: Finder,
     ledger: Ledger,
@@ -82,7 +87,8 @@ impl<'a> Watcher<'a> {
             listener: None,
             ground: None,
             refusals: Refusals::default(),
-            writes: false,
+            descriptors: Descriptors::All,
+            follows: false,
             domain: Domain::default(),
             finder: Finder::default(),
             ledger: Ledger::default(),
@@ -172,16 +178,46 @@ impl<'a> Watcher<'a> {
 
     /// The name of a watched call.
     fn call_name(number: u32) -> &'static str {
-        let entry = seccomp::watched(true, true, Arch::NATIVE)
+        let entry = seccomp::watched(true, Descriptors::All, Arch::NATIVE)
             .find(|entry| entry.number(Arch::NATIVE) == Some(number));
         entry.map_or("socket", |entry| entry.name)
     }
 }
 
-/// Whether the command can change the workspace, or a layer over it.
-fn writes(plan: &JailPlan) -> bool {
-    let written = |step: &Step| matches!(step, Step::Workspace { view: View::Writable | View::ThrowAway });
-    plan.steps.iter().any(written)
+/// What changes by a descriptor are watched. Where files are written, the file was noted when it was opened; that its times
+/// were set must be known where the time of its last change moves though nobody has changed it: an overlay copies a file
+/// when it is opened for writing.
+fn watched_descriptors(plan: &JailPlan) -> Descriptors {
+    let view = plan.steps.iter().find_map(|step| match step {
+        Step::Workspace { view } => Some(*view),
+        _ => None,
+    });
+    match view {
+        Some(View::ThrowAway) => Descriptors::Times,
+        Some(View::Writable) if is_overlay(&plan.workspace) => Descriptors::Times,
+        Some(View::Writable) => Descriptors::Nothing,
+        _ => Descriptors::All,
+    }
+}
+
+/// Whether the host has a directory on an overlay itself, as containers do.
+fn is_overlay(directory: &Path) -> bool {
+    const OVERLAYFS: i128 = 0x794c_7630;
+    rustix::fs::statfs(directory).is_ok_and(|found| i128::from(found.f_type) == OVERLAYFS)
+}
+
+/// How many calls are answered before the launcher's other sources have their turn. Where caller and answerer take turns on
+/// one CPU the next call is mostly there when the answer has been given.
+const TURNS: usize = 16;
+
+/// Whether something is there to be received.
+fn is_readable(listener: &OwnedFd) -> io::Result<bool> {
+    let mut listener = [PollFd::new(listener, PollFlags::IN)];
+    match poll(&mut listener, Some(&Timespec::default())) {
+        Ok(_) => Ok(listener.iter().any(|listener| listener.revents().contains(PollFlags::IN))),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How many threads' processes are remembered.
@@ -189,7 +225,11 @@ const THREADS: usize = 4096;
 
 impl Observer for Watcher<'_> {
     fn watching(&self, plan: &JailPlan) -> Watching {
-        Watching { reads: self.settings.reads, descriptors: !writes(plan), how: Handover::Listener }
+        Watching {
+            reads: self.settings.reads,
+            descriptors: watched_descriptors(plan),
+            how: Handover::Listener,
+        }
     }
 
     fn required(&self) -> bool {
@@ -200,8 +240,14 @@ impl Observer for Watcher<'_> {
         self.ground = Some(Ground::new(scene, &self.settings.narrowed));
         self.refusals = Refusals::new(scene.plan.filter, Arch::NATIVE);
         self.domain = Domain::new(scene.domain);
-        self.writes = writes(scene.plan);
         self.ledger = Ledger::new(&scene.plan.workspace);
+        self.descriptors = watched_descriptors(scene.plan);
+        if self.descriptors == Descriptors::Nothing {
+            self.ledger.times_set();
+        }
+        // What was given as a file was not seen to be opened.
+        let is_file = |stream: Stat| FileType::from_raw_mode(stream.st_mode) == FileType::RegularFile;
+        self.follows = self.descriptors != Descriptors::All && !predict::streams().any(is_file);
         if self.ground.as_ref().is_some_and(|ground| !ground.throws_away()) {
             // The launcher's working directory is the workspace at this moment.
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -223,13 +269,17 @@ impl Observer for Watcher<'_> {
     }
 
     fn ready(&mut self) -> io::Result<()> {
-        let Some(listener) = &self.listener else { return Ok(()) };
-        let Some(call) = receive(listener.as_fd())? else { return Ok(()) };
-        let answer = self.answer(&call);
-        match &self.listener {
-            Some(listener) => reply(listener.as_fd(), call.id, answer),
-            None => Ok(()),
+        for _ in 0..TURNS {
+            let Some(listener) = &self.listener else { return Ok(()) };
+            let Some(call) = receive(listener.as_fd())? else { return Ok(()) };
+            let answer = self.answer(&call);
+            let Some(listener) = &self.listener else { return Ok(()) };
+            reply(listener.as_fd(), call.id, answer)?;
+            if !is_readable(listener)? {
+                break;
+            }
         }
+        Ok(())
     }
 
     fn end(&mut self) {

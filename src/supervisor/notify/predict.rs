@@ -9,9 +9,9 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 
-use super::find::{Finder, Spot};
+use super::find::{Directory, Finder, Spot};
 use crate::jail::{Access, LandlockPlan};
 use crate::supervisor::call::{Opening, Removal, Renaming};
 
@@ -30,7 +30,8 @@ pub(super) struct Domain {
 impl Domain {
     pub(super) fn new(plan: &LandlockPlan) -> Self {
         let grants = plan.grants.iter().map(|grant| (grant.path.clone(), grant.access)).collect();
-        let streams = if plan.stdio { streams() } else { Vec::new() };
+        let numbers = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let streams = if plan.stdio { streams().map(numbers).collect() } else { Vec::new() };
         Self { handled: plan.handled, grants, followed: false, streams }
     }
 
@@ -57,6 +58,12 @@ impl Domain {
         around.fold(Access::NONE, |all, (_, access)| all.with(*access))
     }
 
+    /// Whether `directory` alone gives `needs`; what is below it then has them too.
+    pub(super) fn gives(&self, directory: &Directory, needs: Access) -> bool {
+        let given = directory.given.get_or_init(|| self.given(&directory.path));
+        given.contains(needs.and(self.handled))
+    }
+
     fn is_stream(&self, spot: &Spot) -> bool {
         let Some(state) = spot.state else { return false };
         let device = rustix::fs::makedev(state.inode.0, state.inode.1);
@@ -64,12 +71,11 @@ impl Domain {
     }
 }
 
-/// Device and inode of the standard streams of this process, which are the command's.
-fn streams() -> Vec<(u64, u64)> {
+/// What the standard streams of this process are, which are the command's.
+pub(super) fn streams() -> impl Iterator<Item = Stat> {
     use std::os::fd::AsFd;
     let (input, output, error) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
-    let found = [input.as_fd(), output.as_fd(), error.as_fd()].map(rustix::fs::fstat);
-    found.iter().flatten().map(|stat| (stat.st_dev, stat.st_ino)).collect()
+    [input.as_fd(), output.as_fd(), error.as_fd()].map(rustix::fs::fstat).into_iter().flatten()
 }
 
 /// Where the name of a grant leads in the command's root.
@@ -92,7 +98,7 @@ pub(super) struct Predictor<'a> {
 impl Predictor<'_> {
     /// Whether some of `needs` is refused for what is at `spot`.
     fn lacks(&mut self, spot: &Spot, needs: Access) -> bool {
-        if self.gives(spot, needs) {
+        if self.domain.gives(&spot.directory, needs) {
             return false;
         }
         let root = self.finder.root(self.thread);
@@ -101,17 +107,11 @@ impl Predictor<'_> {
 
     /// Whether some of `needs` is refused for the directory that `spot` is in.
     fn lacks_around(&mut self, spot: &Spot, needs: Access) -> bool {
-        if self.gives(spot, needs) {
+        if self.domain.gives(&spot.directory, needs) {
             return false;
         }
         let root = self.finder.root(self.thread);
         self.domain.lacks(root, &spot.directory.path, needs)
-    }
-
-    /// Whether the directory alone gives `needs`; what is below it then has them too.
-    fn gives(&self, spot: &Spot, needs: Access) -> bool {
-        let given = spot.directory.given.get_or_init(|| self.domain.given(&spot.directory.path));
-        given.contains(needs.and(self.domain.handled))
     }
 
     fn kind(spot: &Spot) -> Option<FileType> {

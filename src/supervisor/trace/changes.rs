@@ -63,11 +63,12 @@ pub(super) fn read(
             name(first, MOVED);
             name(second, if exchange { MOVED } else { NAME });
             let (Some(from), Some(to)) = (first, second) else { return changes };
-            if let Some(directory) = directory(from) {
-                ledger.note_tree(&directory, &from.path, &to.path, process);
+            let (one, other) = (directory(from), directory(to).filter(|_| exchange));
+            if let Some(one) = &one {
+                ledger.note_tree(one, (&from.path, &to.path), other.as_ref(), process);
             }
-            if let Some(directory) = directory(to).filter(|_| exchange) {
-                ledger.note_tree(&directory, &to.path, &from.path, process);
+            if let Some(other) = &other {
+                ledger.note_tree(other, (&to.path, &from.path), one.as_ref(), process);
             }
         }
         Wish::Open(..) | Wish::Connect(_) | Wish::Bind(_) => {}

@@ -27,6 +27,7 @@ use super::notify::Settings;
 use super::observed::Observed;
 use super::seen::Seen;
 use super::{Sink, Verdict};
+use crate::jail::seccomp::Descriptors;
 use crate::jail::{Begun, Handover, JailPlan, Observer, Scene, Watching};
 use crate::sys::process::single_threaded;
 use crate::sys::ptrace;
@@ -105,7 +106,7 @@ impl<'a> Tracer<'a> {
 
 impl Observer for Tracer<'_> {
     fn watching(&self, _: &JailPlan) -> Watching {
-        Watching { reads: self.settings.reads, descriptors: true, how: Handover::Tracer }
+        Watching { reads: self.settings.reads, descriptors: Descriptors::All, how: Handover::Tracer }
     }
 
     fn required(&self) -> bool {

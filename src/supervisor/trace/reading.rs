@@ -16,7 +16,7 @@ use super::changes::{self, Change};
 use super::judge::{Led, refused};
 use super::run::{Begins, Reader};
 use super::{Line, Said};
-use crate::jail::seccomp::{self, Arch};
+use crate::jail::seccomp::{self, Arch, Descriptors};
 use crate::supervisor::Verdict;
 use crate::supervisor::call::{self, Memory, Name, Wish};
 use crate::supervisor::ground::Ground;
@@ -57,7 +57,7 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn new(ground: Ground, reads: bool, line: Line) -> Self {
-        let named = seccomp::watched(reads, true, Arch::NATIVE)
+        let named = seccomp::watched(reads, Descriptors::All, Arch::NATIVE)
             .filter_map(|entry| Some((i64::from(entry.number(Arch::NATIVE)?), entry.name)));
         let mut names: Vec<_> = named.collect();
         names.push((libc::SYS_socket, "socket"));

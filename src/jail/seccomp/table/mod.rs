@@ -10,6 +10,7 @@ mod network;
 mod process;
 mod watch;
 
+use super::Descriptors;
 use super::rule::{Answer, Case, Condition, Entry, Test, When};
 
 /// All rows.
@@ -18,10 +19,14 @@ pub(super) fn entries() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// The rows of a watched command; they come after the others of the same call.
-pub(super) fn watched(reads: bool, descriptors: bool) -> impl Iterator<Item = &'static Entry> {
+pub(super) fn watched(reads: bool, descriptors: Descriptors) -> impl Iterator<Item = &'static Entry> {
     let opens = if reads { watch::ALL_OPENS } else { watch::OPENS };
-    let descriptors = if descriptors { watch::DESCRIPTORS } else { &[] };
-    [opens, descriptors, watch::ROWS].into_iter().flatten()
+    let (times, others): (_, &[_]) = match descriptors {
+        Descriptors::All => (watch::ALL_TIMES, watch::DESCRIPTORS),
+        Descriptors::Times => (watch::ALL_TIMES, &[]),
+        Descriptors::Nothing => (watch::TIMES, &[]),
+    };
+    [opens, times, others, watch::ROWS].into_iter().flatten()
 }
 
 /// Whether the watcher is told of this row's refusals.

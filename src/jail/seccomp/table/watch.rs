@@ -16,6 +16,11 @@ const fn watch(all: &'static [Condition]) -> Case {
     Case { all, answer: Watch }
 }
 
+/// An address that is given.
+const fn set(argument: u8) -> Condition {
+    Condition { argument, test: Test::Set64 }
+}
+
 const fn watched(name: &'static str, numbers: (u32, u32), reason: &'static str) -> Entry {
     row(name, numbers, Always, Watch, reason)
 }
@@ -29,6 +34,13 @@ pub(super) const OPENS: &[Entry] = &[
 /// Opens, where all are watched.
 pub(super) const ALL_OPENS: &[Entry] =
     &[watched("open", (2, NONE), FILES), watched("openat", (257, 56), FILES)];
+
+/// Times, where only those are watched that are set by a name.
+pub(super) const TIMES: &[Entry] =
+    &[judged("utimensat", (280, 88), Always, &[watch(&[set(1)])], Allow, METADATA)];
+
+/// Times, where all are watched.
+pub(super) const ALL_TIMES: &[Entry] = &[watched("utimensat", (280, 88), METADATA)];
 
 /// Owner and attributes by a descriptor.
 pub(super) const DESCRIPTORS: &[Entry] = &[
@@ -65,7 +77,6 @@ pub(super) const ROWS: &[Entry] = &[
     watched("fchownat", (260, 54), METADATA),
     watched("utime", (132, NONE), METADATA),
     watched("utimes", (235, NONE), METADATA),
-    watched("utimensat", (280, 88), METADATA),
     watched("futimesat", (261, NONE), METADATA),
     watched("setxattr", (188, 5), METADATA),
     watched("lsetxattr", (189, 6), METADATA),
@@ -79,7 +90,7 @@ pub(super) const ROWS: &[Entry] = &[
         "sendto",
         (44, 206),
         Always,
-        &[watch(&[Condition { argument: 4, test: Test::Set64 }])],
+        &[watch(&[set(4)])],
         Allow,
         "with an address it calls without connecting",
     ),
