@@ -47,6 +47,39 @@ fn a_running_writer_keeps_its_state_from_being_left() {
     replays(&project, &id);
 }
 
+/// Containers share a HOME and not their numbers of processes: what runs in one is not dead because another cannot see it.
+#[test]
+fn a_writer_in_another_pid_namespace_keeps_its_state_from_being_left() {
+    let name = "a_writer_in_another_pid_namespace_keeps_its_state_from_being_left";
+    if !has_person(name) {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &[]);
+    good(&project, "swbox transition PLAN_READY");
+    let mut writer = begin(&project, "echo x > runs; sleep 1000; echo late > late");
+    let elsewhere = |words: &[&str]| {
+        let unshare = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+        let mut command = project.command_as(std::path::Path::new("unshare"), &unshare);
+        crate::project::ran(command.args(words).output().unwrap())
+    };
+    if elsewhere(&["true"]).code == 0 {
+        let swbox = env!("CARGO_BIN_EXE_swbox");
+        let busy = elsewhere(&[swbox, "bash", "-c", "swbox transition DONE"]);
+        assert_eq!(busy.code, 126, "{busy:?}");
+        assert!(busy.stdout.contains("[busy]"), "{busy:?}");
+        assert_eq!(state(&project), "implementing");
+    } else {
+        let required = std::env::var("SWBOX_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|name| name == "userns"), "no PID namespace");
+        println!("SKIP {name}: no PID namespace of an ordinary user here");
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    good(&project, "swbox transition DONE");
+    replays(&project, &id);
+}
+
 #[test]
 fn a_transition_that_is_killed_while_it_gathers_evidence_blocks_nothing() {
     if !has_person("a_transition_that_is_killed_while_it_gathers_evidence_blocks_nothing") {

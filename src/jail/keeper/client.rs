@@ -33,6 +33,12 @@ impl Place {
         Self { directory: store.join("keepers"), name: name.to_owned() }
     }
 
+    /// Whether a keeper may listen here; where the name is free there is none.
+    pub fn is_taken(&self) -> bool {
+        let found = self.directory.join(&self.name).symlink_metadata();
+        !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

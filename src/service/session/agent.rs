@@ -191,7 +191,7 @@ fn send(
     for effect in &applied.effects {
         if let Effect::RunEvidence { request, .. } = effect {
             // Where this process ends before it has an answer, whoever comes next gives the answer that there is none.
-            let body = json!({ "evidence": request }).to_string();
+            let body = life::noted(json!({ "evidence": request }));
             desk.write.started(&Running {
                 session: row.id.clone(),
                 position: row.position,

@@ -294,7 +294,7 @@ pub(super) fn start(
     }
     if runs {
         let (pid, born) = life::own();
-        let body = json!({ "call": name, "shown": crate::store::mask(shown, secrets) }).to_string();
+        let body = life::noted(json!({ "call": name, "shown": crate::store::mask(shown, secrets) }));
         desk.write.started(&Running { session: row.id.clone(), position: row.position, pid, born, body })?;
     }
     let mut notices = texts(&desk);

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::law;
+use super::life;
 use super::place::Place as Kept;
 use super::write::session_of;
 use crate::diagnostic::Diagnostic;
@@ -159,7 +160,7 @@ pub(in crate::service) fn of_workspace(
 /// A registered harness among the ancestors, by its process: two of one kind in a workspace are two.
 fn process() -> Option<(String, String)> {
     let (harness, process) = ancestry::harness_above()?;
-    Some((harness.name.to_owned(), format!("process {} {}", process.pid, process.born)))
+    Some((harness.name.to_owned(), life::name(process.pid, process.born)))
 }
 
 /// Takes a ticket in: the session that it is for, where it is for exactly this command.

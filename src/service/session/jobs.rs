@@ -13,8 +13,9 @@ use super::agent::none;
 use super::aside::Goes;
 use super::exec::{secrets, texts};
 use super::find::{Bound, unknown};
+use super::life::{self, Known};
 use super::write::{Applied, Desk};
-use super::{evidence, life, master};
+use super::{evidence, master};
 use crate::classify::{OpClass, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Effect, Held, Reply, What};
@@ -130,7 +131,7 @@ pub(super) fn launch(
 pub(super) fn runs_alone(setting: &Setting, judgement: &Judgement) -> bool {
     setting.bound.as_ref().is_some_and(|bound| {
         let place = Place::new(state_directory(&setting.facts), &bound.row.id);
-        matches!(Keeper::find(&place), Ok(None)) && !needs(judgement, &setting.place.workspace)
+        !place.is_taken() && !needs(judgement, &setting.place.workspace)
     })
 }
 
@@ -204,7 +205,7 @@ pub(super) fn write_down(
         store: store.to_string_lossy().into_owned(),
         watcher: goes.aside.as_ref().map(|aside| (aside.process, aside.born)),
     };
-    let body = json!({ "call": job, "shown": body.shown, "job": body }).to_string();
+    let body = life::noted(json!({ "call": job, "shown": body.shown, "job": body }));
     desk.write.started(&Running {
         session: row.id.clone(),
         position: row.position,
@@ -266,28 +267,50 @@ pub(super) struct JobEnd {
 #[derive(Default)]
 pub(super) struct Lives(Option<Option<Vec<(String, usize)>>>);
 
+/// What became of something that ran.
+pub(super) enum Fate {
+    /// It goes on, or nobody can tell that it does not.
+    Lives,
+    /// It has ended without an end in the journal; what that means where it was a job.
+    Ended(Option<JobEnd>),
+}
+
 impl Lives {
-    /// Whether something running is a job that has ended.
-    pub(super) fn ended(&mut self, running: &Running) -> Option<JobEnd> {
-        let body = body(running)?;
-        let lives = life::is_alive(running.pid, running.born) && {
-            let known = self.0.get_or_insert_with(|| {
-                let place = Place::new(Path::new(&body.store), &running.session);
-                let jobs = match Keeper::find(&place) {
-                    Ok(Some(keeper)) => keeper.jobs().ok()?,
-                    // Killed a moment ago, perhaps.
-                    Ok(None) if has_ended(running.pid) => Vec::new(),
-                    Ok(None) | Err(_) => return None,
-                };
-                Some(jobs.into_iter().map(|one| (one.job, one.processes)).collect())
-            });
-            match known {
-                Some(known) => known.iter().any(|(job, count)| *job == body.call && *count > 0),
-                // Its keeper lives and does not say.
-                None => true,
-            }
-        };
-        (!lives && !body.is_watched()).then(|| JobEnd { writes: body.writes() })
+    /// What became of something that is noted as running.
+    pub(super) fn fate(&mut self, running: &Running) -> Fate {
+        let job = body(running);
+        let end = |job: Option<Body>| Fate::Ended(job.map(|body| JobEnd { writes: body.writes() }));
+        match life::known(running) {
+            Known::Elsewhere => return Fate::Lives,
+            Known::Gone => return end(job),
+            Known::Here => {}
+        }
+        let lives = life::is_alive(running.pid, running.born);
+        let Some(body) = job else { return if lives { Fate::Lives } else { Fate::Ended(None) } };
+        // Also one that has ended lives until its last words are written down.
+        if lives && self.has_processes(running, &body) || body.is_watched() {
+            return Fate::Lives;
+        }
+        end(Some(body))
+    }
+
+    /// Whether a job has processes, as far as its keeper says.
+    fn has_processes(&mut self, running: &Running, body: &Body) -> bool {
+        let known = self.0.get_or_insert_with(|| {
+            let place = Place::new(Path::new(&body.store), &running.session);
+            let jobs = match Keeper::find(&place) {
+                Ok(Some(keeper)) => keeper.jobs().ok()?,
+                // Killed a moment ago, perhaps.
+                Ok(None) if has_ended(running.pid) => Vec::new(),
+                Ok(None) | Err(_) => return None,
+            };
+            Some(jobs.into_iter().map(|one| (one.job, one.processes)).collect())
+        });
+        match known {
+            Some(known) => known.iter().any(|(job, count)| *job == body.call && *count > 0),
+            // Its keeper lives and does not say.
+            None => true,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::jobs::Lives;
+use super::jobs::{Fate, Lives};
 use super::law;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{
@@ -101,7 +101,7 @@ impl<'a> Desk<'a> {
                 Effect::KillJobs { request, jobs } => {
                     // Where this process ends before they have, whoever comes next says that they were not ended.
                     let (pid, born) = super::life::own();
-                    let body = json!({ "ending": request, "jobs": jobs }).to_string();
+                    let body = super::life::noted(json!({ "ending": request, "jobs": jobs }));
                     let position = row.position;
                     self.write.started(&Running { session: row.id.clone(), position, pid, born, body })?;
                     left.push(Effect::KillJobs { request, jobs });
@@ -226,9 +226,9 @@ impl<'a> Desk<'a> {
     pub(super) fn bury(&mut self, row: &mut SessionRow) -> Result<(), Diagnostic> {
         let mut lives = Lives::default();
         for running in self.write.running(&row.id)? {
-            let job = match lives.ended(&running) {
-                None if super::life::is_alive(running.pid, running.born) => continue,
-                job => job,
+            let job = match lives.fate(&running) {
+                Fate::Lives => continue,
+                Fate::Ended(job) => job,
             };
             self.write.ended(&row.id, running.position)?;
             let body: Value = serde_json::from_str(&running.body).unwrap_or_default();
