@@ -396,6 +396,23 @@ fn await_watchers<'a>(ended: impl Iterator<Item = &'a Body>) {
     }
 }
 
+/// Waits until what the jobs did last that have just ended by themselves is written down, so that nobody hears of one as living.
+pub(super) fn await_ended(bound: &mut Bound) -> Result<(), Diagnostic> {
+    let running = bound.store.begin(Durability::Process)?.running(&bound.row.id)?;
+    let mut lives = Lives::default();
+    let mut ended = Vec::new();
+    for one in &running {
+        let watched = body(one).filter(|body| life::known(one) == Known::Here && body.is_watched());
+        if let Some(body) = watched
+            && !(life::is_alive(one.pid, one.born) && lives.has_processes(one, &body))
+        {
+            ended.push(body);
+        }
+    }
+    await_watchers(ended.iter());
+    Ok(())
+}
+
 /// Ends the keeper of a session that is over, and with it all that runs there.
 pub(super) fn close(row: &SessionRow, store: &Path) {
     if !row.over {
@@ -414,6 +431,7 @@ fn look(law: &Law) -> Result<Looked, Diagnostic> {
     let place =
         setting.bound.as_ref().map(|bound| Place::new(state_directory(&setting.facts), &bound.row.id));
     let (Some(mut bound), Some(place)) = (setting.bound, place) else { return Err(none()) };
+    await_ended(&mut bound)?;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &hidden);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
     desk.bury(&mut row)?;

@@ -72,6 +72,16 @@ impl Place {
         (self.event, self.from, self.position) = (event.to_owned(), from.to_owned(), position);
     }
 
+    /// What others did, and what jobs came to, comes between no two calls of a message: an entry of that at `position` lets
+    /// the last move stand as the last thing that happened.
+    pub(super) fn overlook(&mut self, position: u64) -> bool {
+        let last = !self.from.is_empty() && self.position + 1 == position;
+        if last {
+            self.position = position;
+        }
+        last
+    }
+
     /// The state that an event was meant for when it repeats the last move and nothing has happened since: the second
     /// of two equal calls in one message must not walk a second edge.
     pub(super) fn repeated(&self, event: &str, position: u64) -> Option<String> {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::jobs::{Fate, Lives};
 use super::law;
+use super::place::Place as Kept;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{
     Branch, Effect, Ended, Event, Fact, Notice, Reply, Results, Session, Stepped, What, Workflow, step,
@@ -69,6 +70,13 @@ impl<'a> Desk<'a> {
             row.body = serde_json::to_string(&stepped.session).map_err(|_| unwritable())?;
             stepped.session.state().clone_into(&mut row.state);
             row.over = stepped.session.is_over();
+        }
+        let by_others = matches!(event.what, What::Touched { .. } | What::ForeignWrite { .. });
+        if by_others || matches!(kind, "job_end" | "lost") {
+            let mut kept = Kept::of(row);
+            if kept.overlook(row.position + 1) {
+                row.place = kept.to_json();
+            }
         }
         self.journal(row, kind, &event, &stepped, extra)?;
         self.settle(&stepped)?;
