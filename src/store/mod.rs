@@ -76,6 +76,12 @@ pub trait Store {
     /// As above.
     fn all_pins(&self, session: &str) -> Result<Vec<Pin>, StoreError>;
 
+    /// Commands and jobs of a session that have begun and not ended.
+    ///
+    /// # Errors
+    /// As above.
+    fn running(&self, session: &str) -> Result<Vec<Running>, StoreError>;
+
     /// The session that a harness's own id is bound to.
     ///
     /// # Errors

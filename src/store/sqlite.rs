@@ -186,6 +186,10 @@ impl Store for Sqlite {
         )
     }
 
+    fn running(&self, session: &str) -> Result<Vec<Running>, StoreError> {
+        running(&self.connection, session)
+    }
+
     fn bound(&self, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
         bound(&self.connection, harness, key)
     }
@@ -257,20 +261,7 @@ impl Transaction for Write<'_> {
     }
 
     fn running(&self, session: &str) -> Result<Vec<Running>, StoreError> {
-        rows(
-            self.connection,
-            "SELECT session, position, pid, born, body FROM running WHERE session = ?1 ORDER BY position",
-            params![session],
-            |row| {
-                Ok(Running {
-                    session: row.get(0)?,
-                    position: unsigned(row.get(1)?),
-                    pid: row.get(2)?,
-                    born: unsigned(row.get(3)?),
-                    body: row.get(4)?,
-                })
-            },
-        )
+        running(self.connection, session)
     }
 
     fn create(&mut self, row: &SessionRow) -> Result<(), StoreError> {
@@ -487,6 +478,14 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         head: Hash(row.get(8)?),
         body: row.get(9)?,
         place: row.get(10)?,
+    })
+}
+
+fn running(connection: &Connection, session: &str) -> Result<Vec<Running>, StoreError> {
+    let sql = "SELECT session, position, pid, born, body FROM running WHERE session = ?1 ORDER BY position";
+    rows(connection, sql, params![session], |row| {
+        let (position, born) = (unsigned(row.get(1)?), unsigned(row.get(3)?));
+        Ok(Running { session: row.get(0)?, position, pid: row.get(2)?, born, body: row.get(4)? })
     })
 }
 

@@ -79,7 +79,7 @@ pub fn state(law: &Law) -> Result<Standing, Diagnostic> {
 /// `session_none`, and what keeps it from being read, written, or evidence from being gathered.
 pub fn transition(law: &Law, asked: Asked) -> Result<Went, Diagnostic> {
     let mut setting = Setting::new(law)?;
-    jobs::await_ended(setting.bound.as_mut().ok_or_else(none)?)?;
+    jobs::await_ended(setting.bound.as_ref().ok_or_else(none)?)?;
     let tree = evidence::fingerprint(&setting);
     let unattended = setting.approvals() == Asking::Deny;
     let event = asked.event.clone();

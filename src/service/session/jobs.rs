@@ -328,8 +328,7 @@ pub(super) fn settle(
     let Some((request, jobs)) = asked else { return Ok(None) };
     let place = Place::new(store, &bound.row.id);
     end(&place, &jobs);
-    let known: Vec<Body> =
-        bound.store.begin(Durability::Process)?.running(&bound.row.id)?.iter().filter_map(body).collect();
+    let known: Vec<Body> = bound.store.running(&bound.row.id)?.iter().filter_map(body).collect();
     await_watchers(known.iter().filter(|body| jobs.contains(&body.call)));
     let (pid, born) = life::own();
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
@@ -397,8 +396,8 @@ fn await_watchers<'a>(ended: impl Iterator<Item = &'a Body>) {
 }
 
 /// Waits until what the jobs did last that have just ended by themselves is written down, so that nobody hears of one as living.
-pub(super) fn await_ended(bound: &mut Bound) -> Result<(), Diagnostic> {
-    let running = bound.store.begin(Durability::Process)?.running(&bound.row.id)?;
+pub(super) fn await_ended(bound: &Bound) -> Result<(), Diagnostic> {
+    let running = bound.store.running(&bound.row.id)?;
     let mut lives = Lives::default();
     let mut ended = Vec::new();
     for one in &running {
@@ -431,7 +430,7 @@ fn look(law: &Law) -> Result<Looked, Diagnostic> {
     let place =
         setting.bound.as_ref().map(|bound| Place::new(state_directory(&setting.facts), &bound.row.id));
     let (Some(mut bound), Some(place)) = (setting.bound, place) else { return Err(none()) };
-    await_ended(&mut bound)?;
+    await_ended(&bound)?;
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &hidden);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
     desk.bury(&mut row)?;

@@ -273,9 +273,11 @@ impl Observer for Watcher<'_> {
             let Some(listener) = &self.listener else { return Ok(()) };
             let Some(call) = receive(listener.as_fd())? else { return Ok(()) };
             let answer = self.answer(&call);
+            // A program that was stopped: whoever ends the rest does that before the next call is answered.
+            let stopped = matches!(answer, Reply::Errno(libc::EPERM));
             let Some(listener) = &self.listener else { return Ok(()) };
             reply(listener.as_fd(), call.id, answer)?;
-            if !is_readable(listener)? {
+            if stopped || !is_readable(listener)? {
                 break;
             }
         }
