@@ -26,6 +26,7 @@ mod limits;
 mod outputs;
 mod planted;
 mod signals;
+mod sockets;
 mod supervised;
 mod terminal;
 mod truth;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         git::CASES,
         config::CASES,
         planted::CASES,
+        sockets::CASES,
         layer::CASES,
         outputs::CASES,
         limits::CASES,
