@@ -53,6 +53,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let argument = format!("cargo::rustc-link-arg-bin=swbox=-Wl,-T,{}\n", script.display());
         std::io::Write::write_all(&mut out, argument.as_bytes())?;
     }
+    // See `sys::start`: only a static program relocates itself.
+    let has = |feature: &str| variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|one| one == feature);
+    if variable("CARGO_CFG_TARGET_ENV") == "gnu"
+        && variable("CARGO_CFG_TARGET_ARCH") == "x86_64"
+        && has("crt-static")
+    {
+        std::io::Write::write_all(&mut out, b"cargo::rustc-link-arg-bin=swbox=-Wl,-e,swbox_entry\n")?;
+    }
     if packs_relocations() {
         std::io::Write::write_all(&mut out, b"cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs\n")?;
     }

@@ -16,6 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use super::outcome::Level;
 use super::plan::{JailPlan, Step};
 use super::seccomp::Sockets;
+use crate::profile::value::lies_in;
 
 /// Places of sockets that daemons of developer tools make inside a workspace.
 const KNOWN: [&str; 1] = [".git/fsmonitor--daemon.ipc"];
@@ -64,16 +65,17 @@ fn visible(plan: &JailPlan, list: &[u8]) -> Vec<PathBuf> {
         _ => None,
     });
     let roots: Vec<&Path> = std::iter::once(plan.workspace.as_path()).chain(bound).collect();
-    let is_seen = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+    let is_seen = |path: &Path| roots.iter().any(|root| lies_in(path, root));
     let mut links = LINKS;
     let mut found = Vec::new();
     for name in list.split(|byte| *byte == b'\n').filter_map(name) {
         let name = Path::new(OsStr::from_bytes(name));
         // Joined: whole names stay, a relative one may be one of a daemon that was started here.
-        let path = plan.workspace.join(name);
+        // Without doubled slashes, so that bytes can be compared.
+        let path: PathBuf = plan.workspace.join(name).components().collect();
         if is_seen(&path) {
             found.push(path);
-        } else if links > 0 && !["/run", "/var/run"].iter().any(|hidden| path.starts_with(hidden)) {
+        } else if links > 0 && !["/run", "/var/run"].iter().any(|hidden| lies_in(&path, Path::new(hidden))) {
             links -= 1;
             found.extend(std::fs::canonicalize(&path).ok().filter(|path| is_seen(path)));
         }
