@@ -48,9 +48,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     // The functions of a launch side by side: a fifth of its time. A debug build has other functions.
     let variable = |name: &str| env::var(name).unwrap_or_default();
-    if variable("CARGO_CFG_TARGET_ENV") == "gnu" && variable("PROFILE") == "release" {
+    if variable("CARGO_CFG_TARGET_ENV") == "gnu" && variable("PROFILE") == "release" && takes_scripts() {
         let script = Path::new(&root).join("src/launch.ld");
-        let argument = format!("cargo::rustc-link-arg-bin=swbox=-Wl,-T,{}\n", script.display());
+        // As two arguments of the compiler that links: `-Wl,` would end at a comma of the path.
+        let argument = format!("cargo::rustc-link-arg-bin=swbox={}\n", script.display());
+        std::io::Write::write_all(&mut out, b"cargo::rustc-link-arg-bin=swbox=-T\n")?;
         std::io::Write::write_all(&mut out, argument.as_bytes())?;
     }
     // See `sys::start`: only a static program relocates itself.
@@ -65,6 +67,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::io::Write::write_all(&mut out, b"cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs\n")?;
     }
     Ok(())
+}
+
+/// Whether the linker knows `INSERT` in a script: rustc's own and the system's do.
+fn takes_scripts() -> bool {
+    let chosen = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_LINKER"].map(|name| env::var(name).unwrap_or_default());
+    !chosen.iter().any(|text| ["mold", "gold", "wild"].iter().any(|linker| text.contains(linker)))
 }
 
 /// Whether the program may have the addresses that are relocated at its start packed; else half a megabyte is read for

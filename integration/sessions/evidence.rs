@@ -2,6 +2,7 @@
 //! what it proves.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -104,6 +105,13 @@ fn a_forbidden_program_is_no_evidence() {
     assert_eq!(state(&project), "work");
     let told = line(&project, "swbox transition PASS").stdout;
     assert!(told.contains("a program was stopped") && told.contains("nothing leaves"), "{told}");
+    // Nor is the agent's own run, also where it asks that nobody watches.
+    for words in [&["exec", "--"][..], &["exec", "--observe", "off", "--"]] {
+        let words: Vec<&str> = words.iter().copied().chain(["bash", "check.sh"]).collect();
+        assert_eq!(project.swbox(&words).code, 126, "{words:?}");
+        seen(&project, false);
+        assert_eq!(state(&project), "work", "{words:?}");
+    }
 
     // The declared command itself.
     let project = Project::new();
@@ -114,4 +122,68 @@ fn a_forbidden_program_is_no_evidence() {
     assert!(told.contains("was not run for this") && told.contains("[rule_forbid]"), "{told}");
     assert_eq!(json(&project, &["session", "status", &id, "--json"])["state"], "work");
     replays(&project, &id);
+}
+
+#[test]
+fn what_ran_on_another_tree_is_no_evidence() {
+    let test = "what_ran_on_another_tree_is_no_evidence";
+    if !has_person(test) {
+        return;
+    }
+    for own in [false, true] {
+        let project = Project::new();
+        let script = format!("check-{}-{own}.sh", std::process::id());
+        fs::write(project.path().join("val"), "good\n").unwrap();
+        // It has read what is good when somebody outside the jail changes it.
+        let text = "v=$(cat val); for i in $(seq 600); do grep -q good val || break; sleep 0.1; done; test $v = good\n";
+        fs::write(project.path().join(&script), text).unwrap();
+        let id = asking(&project, &format!("bash {script}"), "");
+        let path = project.path().join("val");
+        let began = script.clone();
+        let editor = std::thread::spawn(move || {
+            let limit = Instant::now() + Duration::from_secs(60);
+            while !runs(&began) && Instant::now() < limit {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            fs::write(path, "bad\n").unwrap();
+        });
+        if own {
+            let ran = project.swbox(&["exec", "--", "bash", &script]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        } else {
+            let ran = project.swbox(&["transition", "PASS"]);
+            assert_ne!(ran.code, 0, "{ran:?}");
+        }
+        editor.join().unwrap();
+        // What runs now sees that it is bad.
+        let _ = project.swbox(&["transition", "PASS"]);
+        assert_eq!(state(&project), "work", "own: {own}");
+        replays(&project, &id);
+    }
+}
+
+/// Whether a process has this word among its arguments as a whole, and is not swbox.
+fn runs(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|one| fs::read(one.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .any(|line| line.split('\0').take(2).eq(["bash", word]))
+}
+
+#[test]
+fn what_the_users_rules_ask_about_is_not_run_unasked() {
+    let test = "what_the_users_rules_ask_about_is_not_run_unasked";
+    if !has_person(test) {
+        return;
+    }
+    let project = Project::new();
+    let rules = project.home().join(".config/swbox/rules.toml");
+    fs::create_dir_all(rules.parent().unwrap()).unwrap();
+    fs::write(&rules, "default = \"prompt\"\n").unwrap();
+    fs::write(project.path().join("check.sh"), "exit 0\n").unwrap();
+    asking(&project, "bash check.sh", "");
+    assert_eq!(seen(&project, false)["refused"]["code"], "default_prompt");
+    assert_eq!(state(&project), "work");
 }

@@ -2,8 +2,11 @@
 //! holds the store's queue, lets the processes line up in it one by one, and lets go.
 
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
 
 use crate::kit::{good, has_person, journal, replays, start, state, workflow};
 use crate::project::{Project, ran};
@@ -93,6 +96,38 @@ fn a_write_that_was_judged_before_a_transition_does_not_run_after_it() {
     }
     assert_eq!(closed, 12);
     wholly(&project, &id);
+    replays(&project, &id);
+}
+
+#[test]
+fn a_signal_ends_who_waits_for_the_store_and_nothing_runs() {
+    if !has_person("a_signal_ends_who_waits_for_the_store_and_nothing_runs") {
+        return;
+    }
+    let project = Project::new();
+    let id = start(&project, &["--workflow", &workflow(&project, "two.json", TWO)]);
+    let before = journal(&project, &id).len();
+    let lock = project.home().join(".local/state/swbox/sessions.lock");
+    let lock = File::options().write(true).open(lock).unwrap();
+    // A command that only reads has its jail begun by then, one that may run programs has not.
+    for text in ["cat README.md", "./check"] {
+        lock.lock().unwrap();
+        let mut child = begin(&project, text);
+        lined_up(&child);
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, Signal::TERM).unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < until, "{text} waits on");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        lock.unlock().unwrap();
+        assert_eq!(status.signal(), Some(libc::SIGTERM), "{text}");
+    }
+    assert_eq!(journal(&project, &id).len(), before);
     replays(&project, &id);
 }
 

@@ -283,7 +283,10 @@ impl<'e> Judge<'e> {
         findings.remote = around.remote;
         findings.source = around.source;
         let evaluated = evaluate::evaluate(spec, Word::whole(verb), words, around.fed, &mut findings);
-        self.remember(base, words, &findings, &around);
+        // A builtin has no path.
+        if !verb.value.known_prefix().contains('/') {
+            self.remember(base, words, &findings, &around);
+        }
 
         let whole = Traits::GIT.with(Traits::WRAPPER).with(Traits::INTERPRETER);
         let traits = evaluated.leaf.traits.with(spec.traits.only(whole));
@@ -311,6 +314,7 @@ impl<'e> Judge<'e> {
             && !argv.is_empty()
         {
             around.indirect = true;
+            around.lasting &= lasts(base);
             around.closed &= is_bounded;
             around.place = moved;
             self.depth += 1;
@@ -320,6 +324,7 @@ impl<'e> Judge<'e> {
         }
         let mut beside = around.beside();
         beside.place = moved;
+        beside.lasting &= lasts(base);
         beside.closed &= is_bounded || traits.has(Traits::WRAPPER);
         let body = around.body.filter(|_| findings.reads_stdin);
         let is_silent = traits.has(Traits::WRAPPER)
@@ -364,7 +369,8 @@ impl<'e> Judge<'e> {
         if is_too_much {
             return;
         }
-        let mut at = std::mem::replace(&mut self.at, Whereabouts::new(around.place.clone()));
+        let within = self.at.inside(around.place.clone());
+        let mut at = std::mem::replace(&mut self.at, within);
         self.at.survey(&script);
         let aliases = self.aliases.len();
         let environment = self.environment;
@@ -374,8 +380,9 @@ impl<'e> Judge<'e> {
             self.step(&script, segment, text, Some(around));
         }
         self.depth -= 1;
-        if here && around.lasting && *self.at.now_in() != around.place {
-            at.go(self.at.now_in().clone(), around.conditional);
+        let end = self.at.at_the_end();
+        if here && around.lasting && end != around.place {
+            at.go(end, around.conditional);
         }
         self.at = at;
         if !here {
@@ -528,4 +535,9 @@ fn text_of(arg: &Arg) -> String {
         }
         Value::Unknown { .. } => "\u{fffd}".to_owned(),
     }
+}
+
+/// Whether what runs through a command changes this shell: a program changes its own alone.
+fn lasts(base: &str) -> bool {
+    matches!(base, "builtin" | "command" | "eval")
 }

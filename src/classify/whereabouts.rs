@@ -12,6 +12,12 @@ use crate::shell::{Context, Script, Segment};
 /// Builtins that change the directory.
 const MOVERS: [&str; 3] = ["cd", "pushd", "popd"];
 
+/// Variables by which `cd` goes elsewhere than its words say.
+const LEADERS: [&str; 2] = ["CDPATH", "HOME"];
+
+/// Builtins that set the variables that their words name.
+const SETTERS: [&str; 8] = ["export", "declare", "typeset", "local", "readonly", "read", "printf", "unset"];
+
 /// Builtins that run what their words say in this shell.
 const RUNNERS: [&str; 3] = ["builtin", "command", "eval"];
 
@@ -52,6 +58,8 @@ pub(super) struct Whereabouts {
     /// In which shell each is.
     parents: Vec<u32>,
     moves: Moves,
+    /// A variable that says where `cd` leads is set.
+    led: bool,
     /// Somewhere.
     unknown: Place,
 }
@@ -61,7 +69,12 @@ impl Whereabouts {
     pub(super) fn new(place: Place) -> Self {
         let unknown = place.moved(None);
         let shell = Shell { id: 0, place, moved: Moved::No, looped: 0 };
-        Self { shells: vec![shell], parents: Vec::new(), moves: Moves::default(), unknown }
+        Self { shells: vec![shell], parents: Vec::new(), moves: Moves::default(), led: false, unknown }
+    }
+
+    /// A script inside of what these are the whereabouts of, which begins in `place`.
+    pub(super) fn inside(&self, place: Place) -> Self {
+        Self { led: self.led, ..Self::new(place) }
     }
 
     /// Looks over a script, before the first of its commands.
@@ -76,6 +89,10 @@ impl Whereabouts {
         }
         if moves.any {
             self.parents.clone_from(&script.shells);
+            let before = script.segments.iter().flat_map(|segment| &segment.assignments);
+            let mut names = script.assigned.iter().chain(before.map(|assignment| &assignment.name));
+            self.led |=
+                names.any(|name| LEADERS.contains(&name.as_str())) || script.segments.iter().any(leads);
         }
         self.moves = moves;
     }
@@ -100,13 +117,17 @@ impl Whereabouts {
         if elsewhere || context.in_function { &self.unknown } else { &self.now().place }
     }
 
-    /// The directory that the present shell stands in.
-    pub(super) fn now_in(&self) -> &Place {
-        &self.now().place
+    /// The directory that the script's own shell stands in when all of it has been gone through.
+    pub(super) fn at_the_end(&self) -> Place {
+        match self.shells.first() {
+            Some(shell) if shell.moved != Moved::Maybe => shell.place.clone(),
+            _ => self.unknown.clone(),
+        }
     }
 
     /// A command changed the directory, from where it stood.
     pub(super) fn go(&mut self, place: Place, conditional: bool) {
+        let place = if self.led { self.unknown.clone() } else { place };
         if let Some(shell) = self.shells.last_mut() {
             shell.place = place;
             shell.moved =
@@ -149,6 +170,13 @@ impl Whereabouts {
     }
 }
 
+/// Whether a builtin sets one of [`LEADERS`].
+fn leads(segment: &Segment) -> bool {
+    let mut words = segment.argv.iter().map(|word| word.value.known_prefix());
+    let sets = words.next().is_some_and(|verb| SETTERS.contains(&verb));
+    sets && words.any(|word| LEADERS.contains(&word.split('=').next().unwrap_or_default()))
+}
+
 /// Whether a command may change the directory of its shell, as its words tell.
 fn may_move(segment: &Segment) -> bool {
     let mut words = segment.argv.iter().map(|word| word.value.literal().unwrap_or_default());
@@ -187,6 +215,14 @@ mod tests {
             ("cd a; if x; then rm f; fi; rm g", "/w/a/f /w/a/g"),
             ("eval 'cd a'; rm f", "/w/a/f"),
             ("command cd a; rm f", "/w/a/f"),
+            ("builtin cd a; rm f", "/w/a/f"),
+            ("eval '(cd a)'; rm f", "/w/f"),
+            ("eval 'cd a &'; rm f", "/w/f"),
+            ("eval 'echo $(cd a)'; rm f", "/w/f"),
+            ("env cd a; rm f", "/w/f"),
+            ("timeout 1 cd a; rm f", "/w/f"),
+            ("/usr/bin/cd a; rm f", "/w/f"),
+            ("while true; do env cd a; rm f; done", "/w/f"),
             ("cd a; for i in 1 2; do rm f$i; done", "/w/a/f1 /w/a/f2"),
             ("while x; do rm f; done; cd a; rm g", "/w/f /w/a/g"),
             ("if ! x; then rm f; fi", "/w/f"),
@@ -239,6 +275,12 @@ mod tests {
             ("cd a || cd b; rm f", "?"),
             ("case x in a) cd a;; *) rm f;; esac; rm g", "? ?"),
             ("x && cd a; cd /b; rm f", "/b/f"),
+            ("CDPATH=/x; cd a; rm f", "?"),
+            ("CDPATH=/x cd a; rm f", "?"),
+            ("export CDPATH=/x; eval 'cd a'; rm f", "?"),
+            ("HOME=/etc; cd; rm f", "?"),
+            ("eval 'false && cd a'; rm f", "?"),
+            ("eval 'if false; then cd a; fi'; rm f", "?"),
             // It failed.
             ("cd a || rm f", "?"),
             ("cd a && x || rm f", "?"),

@@ -261,7 +261,12 @@ fn begin<'p>(
     let beside = memory == Memory::Shared && can_be_shared();
     let spawned = beside.then(|| spawn(&workspace, &first, &mut early));
 
-    let (plan, capture) = plan()?;
+    // Planning may wait for others: meanwhile a signal is for swbox, as before there was a jail. Its end is the first
+    // process's too.
+    masked.lift();
+    let planned = plan();
+    masked.again().map_err(fatal(Stage::Limits, "signal mask"))?;
+    let (plan, capture) = planned?;
     let bare = plan.level == Level::LandlockOnly;
     let scratch =
         bare.then(|| Scratch::new(plan)).transpose().map_err(fatal(Stage::Directory, "private HOME"))?;
@@ -282,7 +287,8 @@ fn begin<'p>(
     }
     let before = enter(&workspace).map_err(fatal(Stage::Workspace, "the workspace"))?;
     let mut layout = git::survey(plan);
-    layout.sockets = sockets::live(plan, layout.noted_sockets());
+    let (hidden, unlisted) = sockets::live(plan, layout.noted_sockets());
+    layout.sockets = hidden;
     let powerless = powerless(plan);
     let domain = domain(plan, &layout, scratch.as_ref());
     if let Some(observer) = &mut observing {
@@ -382,6 +388,7 @@ fn begin<'p>(
     }
     outcome.degraded.extend(scratch.as_ref().and_then(|_| narrowness(plan, domain)));
     outcome.degraded.extend(powerless);
+    outcome.degraded.extend(unlisted);
     outcome.degraded.extend(unwatched);
     outcome.degraded.extend(layout.unkept());
     outcome.refused_hosts = report.refused;
@@ -508,6 +515,16 @@ impl Masked {
     /// The mask before.
     fn former(&self) -> Set {
         self.0
+    }
+
+    /// Puts the mask before in force, until [`Self::again`].
+    fn lift(&self) {
+        // It was in force before, so setting it again cannot fail.
+        let _ = self.0.apply();
+    }
+
+    fn again(&self) -> io::Result<()> {
+        Set::all().apply().map(drop)
     }
 }
 

@@ -6,6 +6,7 @@
 //! Danger: this finds what is there before the command begins and has a whole name. What is bound later, by a relative
 //! name or in another network namespace stays reachable where the command may make unix sockets, and the report says so.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
@@ -34,10 +35,11 @@ const LINKS: usize = 64;
 const HELD_BY_LANDLOCK: u32 = 9;
 
 /// The sockets that the kernel lists, those at the top of the plan's workspace, at [`KNOWN`] places and where a walk before
-/// this run saw some, that somebody listens on. A stale one is left: the command may want to replace it.
-pub(super) fn live(plan: &JailPlan, noted: &[PathBuf]) -> Vec<PathBuf> {
+/// this run saw some, that somebody listens on. A stale one is left: the command may want to replace it. With that, what the
+/// report has to say where the list cannot be read.
+pub(super) fn live(plan: &JailPlan, noted: &[PathBuf]) -> (Vec<PathBuf>, Option<String>) {
     if plan.filter.sockets == Sockets::None {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let entries = std::fs::read_dir(&plan.workspace).into_iter().flatten().flatten();
     let top = entries
@@ -48,14 +50,22 @@ pub(super) fn live(plan: &JailPlan, noted: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = top.chain(known).chain(noted).filter(|path| listens(path)).collect();
     if plan.level == Level::Full && plan.landlock.abi < HELD_BY_LANDLOCK {
         // Nobody is disturbed: who is listed is there.
-        let list = std::fs::read(LIST).unwrap_or_default();
+        let list = match std::fs::read(LIST) {
+            Ok(list) => list,
+            Err(error) => {
+                let unlisted = format!(
+                    "host-sockets: {LIST} cannot be read ({error}): unix sockets of the host in visible directories can be connected to"
+                );
+                return (found, Some(unlisted));
+            }
+        };
         for path in visible(plan, &list) {
             if is_socket(&path) && !found.contains(&path) {
                 found.push(path);
             }
         }
     }
-    found
+    (found, None)
 }
 
 /// The names of the kernel's list that lead to what the command of a plan sees.
@@ -68,7 +78,9 @@ fn visible(plan: &JailPlan, list: &[u8]) -> Vec<PathBuf> {
     let is_seen = |path: &Path| roots.iter().any(|root| lies_in(path, root));
     let mut links = LINKS;
     let mut found = Vec::new();
-    for name in list.split(|byte| *byte == b'\n').filter_map(name) {
+    // A listener's name is in the list once for each of its connections.
+    let names: BTreeSet<&[u8]> = list.split(|byte| *byte == b'\n').filter_map(name).collect();
+    for name in names {
         let name = Path::new(OsStr::from_bytes(name));
         // Joined: whole names stay, a relative one may be one of a daemon that was started here.
         // Without doubled slashes, so that bytes can be compared.

@@ -1,6 +1,6 @@
 //! The program's memory: what is asked for first comes from one block, in order, and is not taken back.
 //!
-//! One command needs less than that block. Giving memory back costs more than it brings there: looking for free pieces is
+//! One command needs a tenth of that block. Giving memory back costs more than it brings there: looking for free pieces is
 //! a fifth of all instructions before the jail, and each piece that is freed after a fork breaks a shared page for nothing.
 //! Programs that live longer fill the block once and then have the system's allocator.
 //!
@@ -12,7 +12,11 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of the block; pages of it that nobody asked for do not exist.
-const SIZE: usize = 1024 * 1024;
+const SIZE: usize = 4 * 1024 * 1024;
+
+/// How much of the block may be given out when a second process comes into this memory: what both ask for while they are
+/// in it together is far less than the rest.
+const BEFORE_SHARED: usize = 512 * 1024;
 
 /// The pages of this many bytes are asked for at once: a page fault for each costs three times as much.
 const STRETCH: usize = 64 * 1024;
@@ -34,7 +38,7 @@ static GIVEN: AtomicUsize = AtomicUsize::new(0);
 /// Whether two processes in this memory may ask for more at once: it comes from the block, which takes turns by itself,
 /// and there is plenty left. The system's allocator does not know that it would have to lock.
 pub fn can_be_shared() -> bool {
-    (1..SIZE / 2).contains(&GIVEN.load(Ordering::Relaxed))
+    (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed))
 }
 
 /// The allocator of the program.

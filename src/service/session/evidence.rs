@@ -13,11 +13,13 @@ use super::tree::Tree;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Proof, Results};
 use crate::jail::{self, Exit, JailPlan, Outcome};
-use crate::policy::reason::{AGENT_COMMAND, CATASTROPHE, PERSON_COMMAND, RULE_FORBID, RULE_PROMPT};
-use crate::policy::{Evaluation, Reason, Rights, WorkspaceRight};
-use crate::service::effects::Effects;
+use crate::policy::reason::{
+    AGENT_COMMAND, CATASTROPHE, DEFAULT_PROMPT, PERSON_COMMAND, RULE_FORBID, RULE_PROMPT,
+};
+use crate::policy::{Evaluation, Policy, Reason, Rights, WorkspaceRight};
+use crate::service::effects::{Choice, Effects};
 use crate::service::report::Judgement;
-use crate::service::request::{Command, Run};
+use crate::service::request::{Command, Observe, Run};
 use crate::service::run as plain;
 use crate::service::setting::Setting;
 use crate::service::watched::{self, Launch, Wishes};
@@ -95,31 +97,60 @@ pub(super) fn asked_for(setting: &Setting, run: &Run, judgement: &Judgement) -> 
     (asked && reading.trust == Trust::Trusted && segment.raw == segment.argv).then_some(command)
 }
 
+/// What the workspace is before a command that a transition asks for; nothing for any other.
+pub(super) fn before(setting: &Setting, run: &Run, judgement: &Judgement) -> Option<String> {
+    asked_for(setting, run, judgement)?;
+    Some(Tree::look(&setting.place.workspace)?.fingerprint())
+}
+
+/// Whether nobody saw what programs ran although that decides whether the run counts.
+fn is_blind(policy: &Policy<'_>, setting: &Setting, judgement: &Judgement, effects: &Effects) -> bool {
+    let law = policy.require_state(&setting.state);
+    let judged = law.is_ok_and(|law| policy.judges_programs(law, &judgement.classification));
+    judged && effects.choice == Choice::OFF
+}
+
 /// What an ordinary run proves: the program's own status, where the line is one plain command, started at the
-/// workspace's root, with nothing that steers it, in a jail in which it could not have changed itself.
+/// workspace's root, with nothing that steers it, in a jail in which it could not have changed itself. `before` is what the
+/// workspace was when it began.
 pub(super) fn proof(
     setting: &Setting,
-    run: &Run,
+    (run, before): (&Run, Option<&str>),
     judgement: &Judgement,
     rights: &Rights,
     plan: &JailPlan,
-    outcome: &Outcome,
+    (outcome, effects): (&Outcome, &Effects),
 ) -> Option<Proof> {
     let command = asked_for(setting, run, judgement)?;
+    let policy = setting.policy().ok()?;
     let sound = outcome.is_sound()
         && setting.place.cwd == setting.place.workspace
         && rights.workspace < WorkspaceRight::Write
         && !steered(plan);
     let Exit::Code(exit_code) = outcome.exit else { return None };
-    let tree = sound.then(|| Tree::look(&setting.place.workspace)).flatten()?;
+    let after = sound.then(|| Tree::look(&setting.place.workspace)).flatten()?.fingerprint();
     Some(Proof {
         tests: reporter::tests_of(&command, outcome),
         configuration: changed_configuration(setting),
         command,
-        exit_code,
-        tree: Some(tree.fingerprint()),
+        // The newest run speaks, so one that shows nothing is written down too.
+        exit_code: match () {
+            () if effects.stopped.is_some() => 126,
+            () if is_blind(&policy, setting, judgement, effects) => 125,
+            () => exit_code,
+        },
+        tree: ran_on(before.map(str::to_owned), Some(after)),
         position: 0,
     })
+}
+
+/// The tree that a run proves something of: none that there is, where it changed meanwhile.
+fn ran_on(before: Option<String>, after: Option<String>) -> Option<String> {
+    match (before, after) {
+        (Some(before), Some(after)) if before == after => Some(after),
+        (None, None) => None,
+        (before, after) => Some(format!("{} to {}", before.unwrap_or_default(), after.unwrap_or_default())),
+    }
 }
 
 /// Files by which test and build programs are told what to do.
@@ -207,7 +238,8 @@ impl Gathered {
 /// What keeps a command from running although the workflow asks for it: the user's own rules, and what nothing overrides.
 /// Tools that the state lacks do not, since the jail has the state's rights.
 fn forbidden(evaluation: &Evaluation) -> Option<Reason> {
-    let codes = [CATASTROPHE, RULE_FORBID, RULE_PROMPT, PERSON_COMMAND, AGENT_COMMAND].map(|one| one.code);
+    let codes = [CATASTROPHE, RULE_FORBID, RULE_PROMPT, DEFAULT_PROMPT, PERSON_COMMAND, AGENT_COMMAND]
+        .map(|one| one.code);
     evaluation.reasons.iter().find(|reason| codes.contains(&reason.code)).cloned()
 }
 
@@ -222,7 +254,11 @@ pub(super) fn gather(
     required: &[Evidence],
 ) -> Result<(Results, Vec<Gathered>), Diagnostic> {
     setting.place.cwd.clone_from(&setting.place.workspace);
-    let observe = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe).unwrap_or_default();
+    let said = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe);
+    // What a rule forbids inside is no evidence: somebody has to look.
+    let observe = said.filter(|said| *said != Observe::Off).unwrap_or_default();
+    let look = |setting: &Setting| Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint());
+    let before = look(setting);
     setting.sees_programs = watched::sees_programs(observe);
     let (mut proofs, mut planted, mut seen, mut denials) = (Vec::new(), Vec::new(), Vec::new(), 0_u64);
     for evidence in required {
@@ -264,6 +300,7 @@ pub(super) fn gather(
                 // What the run left behind is not as its status says.
                 _ if !outcome.is_sound() => 125,
                 _ if effects.stopped.is_some() => 126,
+                _ if is_blind(&setting.policy()?, setting, &judgement, &effects) => 125,
                 Exit::Code(code) | Exit::NotStarted { code, .. } => code,
                 Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
                 Exit::Timeout => 124,
@@ -276,13 +313,13 @@ pub(super) fn gather(
             command: evidence.command.clone(),
             exit_code: one.exit_code,
             tests,
-            tree: Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint()),
+            tree: ran_on(before.clone(), look(setting)),
             configuration: changed_configuration(setting),
             position: 0,
         });
         seen.push(one);
     }
-    let tree = Tree::look(&setting.place.workspace).map(|tree| tree.fingerprint());
+    let tree = look(setting);
     let denials = u32::try_from(denials).unwrap_or(u32::MAX);
     Ok((Results { request, proofs, planted, denials, tree }, seen))
 }

@@ -89,7 +89,11 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
     let secrets = secrets(&setting);
     let said = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe);
     let run = &Run {
-        observe: if run.observe == Observe::Auto { said.unwrap_or_default() } else { run.observe },
+        // That nobody watches is a person's to say: rules and evidence go by what is seen.
+        observe: match run.observe {
+            Observe::Auto | Observe::Off => said.unwrap_or_default(),
+            asked => asked,
+        },
         ..run.clone()
     };
     setting.sees_programs = watched::sees_programs(run.observe);
@@ -112,6 +116,11 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             None => Choice::OFF,
         };
         drop(policy);
+        let before = match run.dry_run {
+            false => evidence::before(&setting, run, &report.judgement),
+            true => None,
+        };
+        let before = before.as_deref();
         if let Some(rights) =
             rights.as_ref().filter(|rights| early::is_due(&setting, run, &report, rights, choice))
         {
@@ -125,7 +134,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
                     return Ok(report);
                 }
                 Early::Ran { ticket, plan, launched } => {
-                    let work = Work { run, rights, plan: &plan, choice, key: &key };
+                    let work = Work { run, rights, plan: &plan, choice, key: &key, before };
                     let ran = Ran { launched: *launched, left: None, watch: Watch::Nothing };
                     return write_end(setting, work, report, ticket, ran, &secrets);
                 }
@@ -170,7 +179,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             (Started::Runs(ticket), notices) => {
                 report.notices.extend(notices);
                 let (Some(rights), Some(plan)) = (rights, plan) else { return Err(unknown("")) };
-                let work = Work { run, rights: &rights, plan: &plan, choice, key: &key };
+                let work = Work { run, rights: &rights, plan: &plan, choice, key: &key, before };
                 return run_started(setting, work, report, ticket, &secrets);
             }
         }
@@ -325,6 +334,8 @@ struct Work<'a> {
     plan: &'a JailPlan,
     choice: Choice,
     key: &'a str,
+    /// What the workspace was before, where the run may prove something.
+    before: Option<&'a str>,
 }
 
 /// What came of a launch.
@@ -393,7 +404,7 @@ fn write_end(
     ran: Ran,
     secrets: &[String],
 ) -> Result<Report, Diagnostic> {
-    let Work { run, rights, plan, choice, key } = work;
+    let Work { run, rights, plan, choice, key, before } = work;
     let Ran { launched, left, watch } = ran;
     let workspace = setting.place.workspace.clone();
     let blind = is_blind(&setting);
@@ -405,9 +416,12 @@ fn write_end(
     let unseen = choice != Choice::OFF && !blind && seen.is_none();
     let touched = watch.finish(&workspace, seen);
     let stopped = effects.as_ref().is_some_and(|effects| effects.stopped.is_some());
-    let proof = match &launched {
-        Ok(outcome) => evidence::proof(&setting, run, &report.judgement, rights, plan, outcome),
-        Err(_) => None,
+    let proof = match (&launched, &effects) {
+        (Ok(outcome), Some(effects)) => {
+            let judgement = &report.judgement;
+            evidence::proof(&setting, (run, before), judgement, rights, plan, (outcome, effects))
+        }
+        _ => None,
     };
     let ended = Ended {
         call: ticket.call.clone(),

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags};
+use rustix::io::Errno;
+use rustix::process::Pid;
 
 use super::caller::Caller;
 use crate::jail::Access;
@@ -104,9 +106,33 @@ pub(super) struct Finder {
     kept: usize,
     mounts: HashMap<u64, Mount>,
     caller: Caller,
+    /// Threads whose change of names may be under way: they were answered, and have not come again.
+    moving: Vec<i32>,
 }
 
 impl Finder {
+    /// `thread` is about to change where names lead: what is known may be wrong, and what is found until it has is not
+    /// kept.
+    pub(super) fn changes_names(&mut self, thread: i32) {
+        self.forget();
+        if !self.moving.contains(&thread) {
+            self.moving.push(thread);
+        }
+    }
+
+    /// Whoever comes again has done what it was answered before; so has whoever is gone.
+    fn comes(&mut self, thread: i32) {
+        if self.moving.is_empty() {
+            return;
+        }
+        let gone = |thread: i32| {
+            let tried = Pid::from_raw(thread).map(rustix::process::test_kill_process);
+            tried == Some(Err(Errno::SRCH))
+        };
+        self.moving.retain(|one| *one != thread && !gone(*one));
+        self.forget();
+    }
+
     /// Forgets what a change of names may have made wrong.
     pub(super) fn forget(&mut self) {
         self.starts.clear();
@@ -126,6 +152,7 @@ impl Finder {
     /// Where `name` leads for `thread`. What has a name that is meant itself, in a directory of which `any` holds, is not
     /// looked at.
     pub(super) fn find(&mut self, thread: i32, name: &Name, any: impl FnOnce(&Directory) -> bool) -> Found {
+        self.comes(thread);
         if name.text.is_empty() {
             return self.descriptor(thread, name.fd);
         }

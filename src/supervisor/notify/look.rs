@@ -86,7 +86,7 @@ impl Watcher<'_> {
                 }
                 self.changes(call, &spot, Ways::default());
                 if leads(&spot) {
-                    self.finder.forget();
+                    self.finder.changes_names(thread);
                 }
             }
             Wish::Metadata(name) => {
@@ -239,7 +239,7 @@ impl Watcher<'_> {
             self.ledger.note_tree(other, (&new, &old), one.as_ref(), process);
         }
         if leads(&from) || leads(&to) {
-            self.finder.forget();
+            self.finder.changes_names(call.thread);
         }
     }
 
