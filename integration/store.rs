@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::{Value, json};
+use swbox::diagnostic::Diagnostic;
 use swbox::store::{Durability, Entry, Running, SessionRow, Sqlite, Store, StoreError, verify};
 
 /// What a spawned copy of this program is to do.
@@ -88,6 +90,25 @@ fn worker() {
                 command(&mut Sqlite::open(directory).unwrap(), name, number).unwrap();
             }
         }
+        // A disk that takes nothing: the kernel answers every flush of this process so.
+        "unflushed" => {
+            let answer = SeccompAction::Errno(libc::EIO.cast_unsigned());
+            let arch = std::env::consts::ARCH.try_into().unwrap();
+            let rules = [(libc::SYS_fdatasync, vec![]), (libc::SYS_fsync, vec![])].into_iter().collect();
+            let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).unwrap();
+            let mut store = Sqlite::open(directory).unwrap();
+            seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+            let first = command(&mut store, name, 1).map_err(|error| Diagnostic::from(error).code);
+            let second =
+                store.begin(Durability::Process).map(drop).map_err(|error| Diagnostic::from(error).code);
+            println!("outcome {first:?} {second:?}");
+        }
+        "hold" => {
+            let mut store = Sqlite::open(directory).unwrap();
+            let _write = store.begin(Durability::Machine).unwrap();
+            println!("held");
+            std::io::stdin().lines().next();
+        }
         "fill" => {
             let outcome = fill(directory);
             println!("outcome {outcome}");
@@ -112,7 +133,7 @@ fn fill(directory: &Path) -> String {
         }
         Ok(())
     });
-    let code = swbox::diagnostic::Diagnostic::from(written.unwrap_err()).code;
+    let code = Diagnostic::from(written.unwrap_err()).code;
     // What was acknowledged before is whole.
     let whole = Sqlite::open(directory).and_then(|store| {
         let entries = store.journal(SESSION, 0)?;
@@ -126,6 +147,7 @@ fn spawn(order: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["worker", "--exact", "--nocapture", "--test-threads=1"])
         .env(ORDER, order)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -330,6 +352,55 @@ fn what_begins_after_a_commit_that_nobody_flushed_flushes_it() {
     write.append(&mut row, 1, "start", &json!({})).unwrap();
     write.commit().unwrap();
     assert_eq!(marks(), (asked + 1, asked + 1));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// The kernel tells of a failed flush once; whoever comes later flushes without an error, over what was lost.
+#[test]
+fn after_a_flush_that_failed_nobody_goes_on_before_all_is_in_the_database() {
+    let directory = directory("failed");
+    create(&directory);
+    let output = spawn(&format!("unflushed {} x 0", directory.display())).wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let refused = r#"outcome Err("store_unflushed") Err("store_unflushed")"#;
+    assert!(text.contains(refused), "{text}");
+    let log = || std::fs::metadata(directory.join("sessions.db-wal")).unwrap().len();
+    assert!(log() > 0);
+    let mut store = Sqlite::open(&directory).unwrap();
+    drop(store.begin(Durability::Process).unwrap());
+    assert_eq!(log(), 0, "the log is believed");
+    command(&mut store, "next", 1).unwrap();
+    let entries = store.journal(SESSION, 0).unwrap();
+    let head = store.session(SESSION).unwrap().unwrap().head;
+    assert_eq!(verify(SESSION, &entries, &head), Ok(()));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_stopped_writer_is_named_and_not_waited_for_for_ever() {
+    let directory = directory("stopped");
+    create(&directory);
+    let mut holder = spawn(&format!("hold {} x 0", directory.display()));
+    let mut said = BufReader::new(holder.stdout.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("held")));
+    let pid = holder.id();
+    let stopped = rustix::process::kill_process(
+        rustix::process::Pid::from_child(&holder),
+        rustix::process::Signal::STOP,
+    );
+    stopped.unwrap();
+    let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    while !stat().contains(") T ") {
+        std::thread::yield_now();
+    }
+    let mut store = Sqlite::open(&directory).unwrap();
+    let error = store.begin(Durability::Process).map(drop).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Held { .. }), "{text}");
+    assert!(text.contains(&format!("process {pid} (")) && text.contains("stopped"), "{text}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    command(&mut store, "next", 1).unwrap();
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

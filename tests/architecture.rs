@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("jail", &["diagnostic", "sys", "profile", "policy", "proxy", "hosts"]),
     ("supervisor", &["diagnostic", "sys", "jail", "profile", "policy", "classify", "shell"]),
     ("transaction", &["diagnostic", "sys", "jail", "profile", "policy"]),
-    ("store", &["diagnostic", "engine", "workflow", "policy", "profile"]),
+    ("store", &["diagnostic", "engine", "workflow", "policy", "profile", "sys"]),
     (
         "service",
         &[

@@ -32,6 +32,17 @@ pub enum StoreError {
     /// The file is not what swbox wrote.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// The disk did not take what was written, and may have let go of it.
+    #[error("the session's record is not on the disk: {0}")]
+    Unflushed(String),
+    /// Somebody else is at it and does not get on.
+    #[error("the store's lock was not free within {seconds} s: {holder}")]
+    Held {
+        /// How long was waited.
+        seconds: u64,
+        /// Who holds it.
+        holder: String,
+    },
     /// Anything else that SQLite says.
     #[error("the store failed: {0}")]
     Failed(String),
@@ -80,6 +91,12 @@ impl From<StoreError> for Diagnostic {
             ),
             StoreError::Damaged(_) => Diagnostic::new("store_damaged", message).help(
                 "move sessions.db out of swbox's state directory and keep it; new sessions then start afresh",
+            ),
+            StoreError::Unflushed(_) => Diagnostic::new("store_unflushed", message).help(
+                "nothing runs until the whole record is on the disk and read through, which every command tries again: look for errors of the disk (`dmesg`), end commands of swbox that still run, or name another state directory with XDG_STATE_HOME",
+            ),
+            StoreError::Held { .. } => Diagnostic::new("store_held", message).help(
+                "nothing was run; let that process go on (`kill -CONT`) or end it, then repeat the call",
             ),
             StoreError::Failed(_) => Diagnostic::new("store_failed", message),
         }

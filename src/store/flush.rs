@@ -4,6 +4,10 @@
 //! commit of any kind that finds one below it that is not known to be flushed flushes as well before it is acknowledged.
 //! A flush reaches all that was committed before it began: what SQLite has meanwhile written back into the database it
 //! has flushed there before it writes over the log.
+//!
+//! Danger: Linux tells of a failed write once an open file, and takes the bytes for written then. Whoever opens the log
+//! later flushes it without an error, over a hole. So a failure is noted in the marks before anything else is tried, and
+//! lasts until [`super::mend`] has taken the log out of use.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +16,7 @@ use std::path::Path;
 use super::Durability;
 use super::error::StoreError;
 
-/// The file that says how far the log is to be flushed, and how far it is.
+/// The file that says how far the log is to be flushed, how far it is, and whether it can be.
 pub(super) const MARKS: &str = "sessions.marks";
 
 /// A commit that is to be flushed, by its number among those that asked for it.
@@ -26,20 +30,31 @@ pub(super) struct Flush {
     marks: File,
 }
 
-/// The last commit that asked for a flush, and the last that is known to have it.
+/// Where in the file each of its numbers of eight bytes stands.
+const ASKED: u64 = 0;
+const FLUSHED: u64 = 8;
+const BROKEN: u64 = 24;
+const NAMED: u64 = 32;
+
+/// The last commit that asked for a flush, the last that is known to have it, whether a write of the log or of the
+/// database failed since it was last whole, and whether the directory with their names is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marks {
     asked: u64,
     flushed: u64,
+    broken: bool,
+    named: bool,
 }
 
 impl Marks {
-    /// Three numbers of eight bytes: the last one the complement of the second, as that one is written by whoever has
-    /// flushed, out of turn. Where they do not fit nothing is known to be flushed, which costs a flush.
-    fn read(bytes: &[u8; 24]) -> Self {
+    /// The third number is the complement of the second, as that one is written by whoever has flushed, out of turn.
+    /// Where they do not fit nothing is known to be flushed, which costs a flush. What is not there is 0.
+    fn read(bytes: &[u8; 40]) -> Self {
         let (numbers, _) = bytes.as_chunks::<8>();
-        let [asked, flushed, complement] = [0, 1, 2].map(|at| u64::from_ne_bytes(numbers[at]));
-        Self { asked, flushed: if complement == !flushed { flushed } else { 0 } }
+        let [asked, flushed, complement, broken, named] =
+            [0, 1, 2, 3, 4].map(|at| u64::from_ne_bytes(numbers[at]));
+        let flushed = if complement == !flushed { flushed } else { 0 };
+        Self { asked, flushed, broken: broken != 0, named: named == 1 }
     }
 }
 
@@ -57,44 +72,117 @@ impl Flush {
         match durability {
             Durability::Machine => {
                 let number = marks.asked.max(marks.flushed).saturating_add(1);
-                self.marks.write_all_at(&number.to_ne_bytes(), 0).map_err(unavailable)?;
+                self.write(ASKED, number)?;
                 Ok(Some(Due(number)))
             }
             Durability::Process => Ok((marks.asked > marks.flushed).then_some(Due(marks.asked))),
         }
     }
 
-    /// Flushes the log, and notes that.
+    /// Flushes the log, and notes that; or that it failed.
     ///
     /// # Errors
-    /// What the disk says.
+    /// What the disk says, now or to somebody else.
     pub(super) fn all(&self, due: Due) -> Result<(), StoreError> {
-        self.log.sync_data().map_err(unavailable)?;
+        if let Err(error) = self.sync() {
+            self.set_broken(&error)?;
+            return Err(error);
+        }
+        // Who opened the log after somebody else's failure is told nothing by its own flush.
+        if self.is_broken()? {
+            return Err(StoreError::Unflushed("an earlier write of the session's record failed".to_owned()));
+        }
         self.done(due);
         Ok(())
     }
 
+    /// Flushes the log.
+    ///
+    /// # Errors
+    /// What the disk says, the first time that it is asked through this open file.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        self.log.sync_data().map_err(|error| StoreError::Unflushed(error.to_string()))
+    }
+
+    /// The log's file.
+    pub(super) fn log(&self) -> &File {
+        &self.log
+    }
+
+    /// Whether a write failed, and nobody has mended it since.
+    ///
+    /// # Errors
+    /// Marks that cannot be read.
+    pub(super) fn is_broken(&self) -> Result<bool, StoreError> {
+        Ok(self.marks()?.broken)
+    }
+
+    /// Notes that a write failed.
+    ///
+    /// # Errors
+    /// `error`, where that cannot be noted.
+    pub(super) fn set_broken(&self, error: &StoreError) -> Result<(), StoreError> {
+        self.write(BROKEN, 1).map_err(|_| StoreError::Unflushed(error.to_string()))
+    }
+
+    /// Notes that all that was committed is in the database, on the disk, and the log empty. The caller has the turn.
+    ///
+    /// # Errors
+    /// Marks that cannot be read or written.
+    pub(super) fn mended(&self) -> Result<(), StoreError> {
+        self.done(Due(self.marks()?.asked));
+        self.write(BROKEN, 0)
+    }
+
+    /// Whether the directory is on the disk with the names of the store's files in it.
+    ///
+    /// # Errors
+    /// Marks that cannot be read.
+    pub(super) fn is_named(marks: &File) -> Result<bool, StoreError> {
+        Ok(read(marks)?.named)
+    }
+
+    /// Notes whether it is.
+    ///
+    /// # Errors
+    /// Marks that cannot be written.
+    pub(super) fn set_named(marks: &File, named: bool) -> Result<(), StoreError> {
+        write(marks, NAMED, u64::from(named))
+    }
+
     /// Notes that a commit, and with it all before it, is on the disk.
-    pub(super) fn done(&self, due: Due) {
+    fn done(&self, due: Due) {
         if self.marks().is_ok_and(|marks| marks.flushed >= due.0) {
             return;
         }
         let both = [due.0.to_ne_bytes(), (!due.0).to_ne_bytes()].concat();
         // Not noted, the next one flushes once more.
-        let _ = self.marks.write_all_at(&both, 8);
+        let _ = self.marks.write_all_at(&both, FLUSHED);
     }
 
     fn marks(&self) -> Result<Marks, StoreError> {
-        let mut bytes = [0; 24];
-        let mut read = 0;
-        while read < bytes.len() {
-            match self.marks.read_at(&mut bytes[read..], read as u64).map_err(unavailable)? {
-                0 => break,
-                more => read += more,
-            }
-        }
-        Ok(Marks::read(&bytes))
+        read(&self.marks)
     }
+
+    fn write(&self, at: u64, number: u64) -> Result<(), StoreError> {
+        write(&self.marks, at, number)
+    }
+}
+
+fn read(marks: &File) -> Result<Marks, StoreError> {
+    let mut bytes = [0; 40];
+    let mut read = 0;
+    while read < bytes.len() {
+        match marks.read_at(&mut bytes[read..], read as u64).map_err(unavailable)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(Marks::read(&bytes))
+}
+
+fn write(marks: &File, at: u64, number: u64) -> Result<(), StoreError> {
+    marks.write_all_at(&number.to_ne_bytes(), at).map_err(unavailable)
 }
 
 fn unavailable(error: std::io::Error) -> StoreError {

@@ -7,8 +7,10 @@
 mod chain;
 mod error;
 mod flush;
+mod log;
 mod marker;
 mod mask;
+mod mend;
 mod queue;
 mod record;
 mod schema;

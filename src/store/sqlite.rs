@@ -8,15 +8,19 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::chain::{Hash, link};
 use super::error::StoreError;
 use super::flush::Flush;
+use super::mend;
 use super::queue::{Queue, Turn};
 use super::record::{Entry, Parked, Pin, Running, Seen, SessionRow, Ticket};
 use super::{Durability, Store, Transaction, flush, queue, schema};
@@ -25,16 +29,17 @@ use super::{Durability, Store, Transaction, flush, queue, schema};
 const FILE: &str = "sessions.db";
 
 /// SQLite's log beside it, which stays from process to process.
-const LOG: &str = "sessions.db-wal";
+pub(super) const LOG: &str = "sessions.db-wal";
 
 /// How long SQLite itself waits: only for another process that opens or closes the file, since writers queue at the lock.
 const BUSY: Duration = Duration::from_secs(20);
 
-/// No flush at a commit; the log is flushed before its pages are written back into the database, and the database after,
-/// when a commit finds more of them than this.
-const MODE: &str = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 64";
+/// No flush at a commit; the log is flushed before its pages are written back into the database, and the database after.
+/// SQLite itself never begins that: [`mend`] does.
+const MODE: &str = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0";
 
-const SESSION: &str = "id, workspace, workflow, created, touched, over, state, position, head, body, place";
+pub(super) const SESSION: &str =
+    "id, workspace, workflow, created, touched, over, state, position, head, body, place";
 
 /// An open store.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub struct Sqlite {
     connection: Connection,
     queue: Queue,
     flush: Flush,
+    /// In the log after this connection's last commit.
+    pages: Arc<AtomicU32>,
 }
 
 impl Sqlite {
@@ -73,21 +80,28 @@ impl Sqlite {
             drop(open(FILE)?);
         }
         // SQLite as it is built here leaves the directory alone, which its log's name is in for good: whoever makes the log
-        // flushes the directory once, and nobody writes before that is done.
-        let log = directory.join(LOG);
-        let connection = if log.symlink_metadata().is_err() {
+        // flushes the directory once, and nobody writes before that is done and noted.
+        let (log, marks) = (directory.join(LOG), open(flush::MARKS)?);
+        let mut connection = if log.symlink_metadata().is_err() || !Flush::is_named(&marks)? {
             let _turn = queue.wait()?;
+            Flush::set_named(&marks, false)?;
             let connection = connect(&path, None)?;
-            let synced = File::open(directory).and_then(|directory| directory.sync_all());
-            synced.map_err(StoreError::unavailable(directory))?;
+            sync_names(directory)?;
+            Flush::set_named(&marks, true)?;
             connection
         } else {
             connect(&path, Some(&queue))?
         };
+        let pages = Arc::new(AtomicU32::new(0));
+        let last = Arc::clone(&pages);
+        connection.wal_hook(Some(move |_: &mut Wal, now: i32| {
+            last.store(u32::try_from(now).unwrap_or_default(), Ordering::Relaxed);
+            Ok(())
+        }))?;
         // Open for as long as the connection, the log is the one that the connection writes: SQLite removes it only when
         // no other process has the database.
-        let flush = Flush::new(File::open(&log).map_err(StoreError::unavailable(&log))?, open(flush::MARKS)?);
-        Ok(Self { connection, queue, flush })
+        let flush = Flush::new(File::open(&log).map_err(StoreError::unavailable(&log))?, marks);
+        Ok(Self { connection, queue, flush, pages })
     }
 
     /// Opens the store if there is one.
@@ -101,6 +115,15 @@ impl Sqlite {
             Ok(None)
         }
     }
+}
+
+/// Flushes the directory, and the one that its own name is in.
+fn sync_names(directory: &Path) -> Result<(), StoreError> {
+    for place in [Some(directory), directory.parent()].into_iter().flatten() {
+        let synced = File::open(place).and_then(|place| place.sync_all());
+        synced.map_err(StoreError::unavailable(place))?;
+    }
+    Ok(())
 }
 
 /// A connection to a file of this version; `free` is the queue to stand in where that needs a write, none where it is held.
@@ -125,11 +148,15 @@ impl Store for Sqlite {
         // Made before the wait: what is done in the turn all others wait for.
         let mut begin = self.connection.prepare_cached("BEGIN IMMEDIATE")?;
         let turn = self.queue.wait()?;
+        if self.flush.is_broken()? {
+            mend::mend(&self.connection, &self.flush)?;
+        }
         begin.execute([])?;
         Ok(Box::new(Write {
             connection: &self.connection,
             queue: &self.queue,
             flush: &self.flush,
+            pages: &self.pages,
             durability,
             turn: Some(turn),
         }))
@@ -157,20 +184,7 @@ impl Store for Sqlite {
     }
 
     fn journal(&self, session: &str, after: u64) -> Result<Vec<Entry>, StoreError> {
-        rows(
-            &self.connection,
-            "SELECT position, at, kind, body, hash FROM journal WHERE session = ?1 AND position > ?2 ORDER BY position",
-            params![session, signed(after)],
-            |row| {
-                Ok(Entry {
-                    position: unsigned(row.get(0)?),
-                    at: unsigned(row.get(1)?),
-                    kind: row.get(2)?,
-                    body: row.get(3)?,
-                    hash: Hash(row.get(4)?),
-                })
-            },
-        )
+        journal(&self.connection, session, after)
     }
 
     fn pins(&self, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
@@ -225,6 +239,7 @@ struct Write<'a> {
     connection: &'a Connection,
     queue: &'a Queue,
     flush: &'a Flush,
+    pages: &'a AtomicU32,
     durability: Durability,
     turn: Option<Turn<'a>>,
 }
@@ -446,18 +461,34 @@ impl Transaction for Write<'_> {
         // The next writer goes on while this one's bytes are flushed.
         self.turn = None;
         let Some(due) = due else { return Ok(()) };
-        self.flush.all(due).or_else(|error| {
+        if self.flush.all(due).is_err() {
             // What a later flush reports as done may lie behind a hole now. So all of it goes into the database, which
-            // takes the log out of use; else it stays an error.
+            // takes the log out of use; else it stays an error, for everybody.
             let _turn = self.queue.wait()?;
-            let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-            if busy {
-                return Err(error);
-            }
-            self.flush.done(due);
-            Ok(())
-        })
+            mend::mend(self.connection, self.flush)?;
+        } else if self.pages.load(Ordering::Relaxed) >= mend::LONG {
+            mend::write_back(self.connection, self.flush)?;
+        }
+        Ok(())
     }
+}
+
+/// The journal of a session after a position.
+pub(super) fn journal(connection: &Connection, session: &str, after: u64) -> Result<Vec<Entry>, StoreError> {
+    rows(
+        connection,
+        "SELECT position, at, kind, body, hash FROM journal WHERE session = ?1 AND position > ?2 ORDER BY position",
+        params![session, signed(after)],
+        |row| {
+            Ok(Entry {
+                position: unsigned(row.get(0)?),
+                at: unsigned(row.get(1)?),
+                kind: row.get(2)?,
+                body: row.get(3)?,
+                hash: Hash(row.get(4)?),
+            })
+        },
+    )
 }
 
 fn session(connection: &Connection, id: &str) -> Result<Option<SessionRow>, StoreError> {
@@ -465,7 +496,7 @@ fn session(connection: &Connection, id: &str) -> Result<Option<SessionRow>, Stor
     Ok(found.query_row(params![id], session_row).optional()?)
 }
 
-fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: row.get(0)?,
         workspace: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
@@ -536,7 +567,7 @@ fn parked_row(row: &Row<'_>) -> rusqlite::Result<Parked> {
     })
 }
 
-fn rows<T>(
+pub(super) fn rows<T>(
     connection: &Connection,
     sql: &str,
     values: impl rusqlite::Params,
@@ -563,31 +594,4 @@ fn unsigned(value: i64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A device that cannot be flushed stands for a disk that fails.
-    #[test]
-    fn what_cannot_be_flushed_goes_into_the_database_or_is_an_error() {
-        let directory = std::env::temp_dir().join(format!("swbox-unflushed-{}", std::process::id()));
-        let mut store = Sqlite::open(&directory).unwrap();
-        let marks = File::options().read(true).write(true).open(directory.join(flush::MARKS)).unwrap();
-        store.flush = Flush::new(File::open("/dev/null").unwrap(), marks);
-        let bind = |store: &mut Sqlite, key: &str| {
-            let mut write = store.begin(Durability::Machine)?;
-            write.bind("harness", key, "s")?;
-            write.commit()
-        };
-        bind(&mut store, "one").unwrap();
-        assert_eq!(std::fs::metadata(directory.join(LOG)).unwrap().len(), 0);
-        assert_eq!(store.flush.due(Durability::Process).unwrap(), None);
-        // A reader that keeps the log from being taken out of use.
-        let reader = Connection::open(directory.join(FILE)).unwrap();
-        reader.execute_batch("BEGIN").unwrap();
-        reader.query_row("SELECT count(*) FROM bindings", [], |_| Ok(())).unwrap();
-        store.connection.busy_timeout(Duration::ZERO).unwrap();
-        bind(&mut store, "two").unwrap_err();
-        assert!(store.flush.due(Durability::Process).unwrap().is_some());
-        std::fs::remove_dir_all(&directory).unwrap();
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ pub mod arguments;
 pub mod attempt;
 pub mod landlock;
 pub mod lease;
+pub mod lock;
 pub mod memory;
 pub mod mount;
 pub mod net;

@@ -1,0 +1,155 @@
+use super::*;
+
+fn directory(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("swbox-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+fn bind(store: &mut Sqlite, key: &str) -> Result<(), StoreError> {
+    let mut write = store.begin(Durability::Machine)?;
+    write.bind("harness", key, "s")?;
+    write.commit()
+}
+
+fn length(directory: &Path) -> u64 {
+    std::fs::metadata(directory.join(LOG)).unwrap().len()
+}
+
+/// A device that cannot be flushed stands for a disk that fails.
+#[test]
+fn nobody_believes_a_flush_after_one_that_failed_until_all_is_in_the_database() {
+    let directory = directory("unflushed");
+    let mut store = Sqlite::open(&directory).unwrap();
+    let marks = File::options().read(true).write(true).open(directory.join(flush::MARKS)).unwrap();
+    store.flush = Flush::new(File::open("/dev/null").unwrap(), marks);
+    assert!(matches!(bind(&mut store, "one"), Err(StoreError::Unflushed(_))));
+    // Nor is anything begun where it fails still.
+    assert!(matches!(store.begin(Durability::Process).map(drop), Err(StoreError::Unflushed(_))));
+    // The disk tells who opens the log now of no error.
+    let mut later = Sqlite::open(&directory).unwrap();
+    assert!(later.flush.is_broken().unwrap());
+    assert!(length(&directory) > 0);
+    drop(later.begin(Durability::Process).unwrap());
+    assert!(!later.flush.is_broken().unwrap());
+    assert_eq!((length(&directory), later.flush.due(Durability::Process).unwrap()), (0, None));
+    assert_eq!(later.bound("harness", "one").unwrap().as_deref(), Some("s"));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Whoever has the log open already is told by the marks alone.
+#[test]
+fn a_commit_beside_a_failure_is_acknowledged_only_when_all_is_in_the_database() {
+    let directory = directory("beside");
+    let mut store = Sqlite::open(&directory).unwrap();
+    let mut write = store.begin(Durability::Machine).unwrap();
+    write.bind("harness", "one", "s").unwrap();
+    Sqlite::open(&directory).unwrap().flush.set_broken(&StoreError::Full).unwrap();
+    write.commit().unwrap();
+    assert_eq!((length(&directory), store.flush.is_broken().unwrap()), (0, false));
+    // A reader that keeps the log from being taken out of use.
+    let reader = Connection::open(directory.join(FILE)).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM bindings", [], |_| Ok(())).unwrap();
+    store.connection.busy_timeout(Duration::ZERO).unwrap();
+    bind(&mut store, "two").unwrap();
+    store.flush.set_broken(&StoreError::Full).unwrap();
+    assert!(matches!(bind(&mut store, "three"), Err(StoreError::Unflushed(_))));
+    assert!(store.flush.is_broken().unwrap());
+    drop(reader);
+    bind(&mut store, "three").unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Bytes that the kernel let go of: what is read again is what the disk has.
+#[test]
+fn a_log_with_a_hole_is_written_nowhere() {
+    use std::os::unix::fs::FileExt;
+    let directory = directory("hole");
+    let mut store = Sqlite::open(&directory).unwrap();
+    for key in ["one", "two", "three"] {
+        bind(&mut store, key).unwrap();
+    }
+    let log = File::options().write(true).open(directory.join(LOG)).unwrap();
+    let before = std::fs::read(directory.join(LOG)).unwrap();
+    log.write_all_at(&[0; 64], before.len() as u64 - 64).unwrap();
+    store.flush.set_broken(&StoreError::Full).unwrap();
+    let database = std::fs::read(directory.join(FILE)).unwrap();
+    let error = bind(&mut store, "four").unwrap_err();
+    assert!(matches!(&error, StoreError::Unflushed(why) if why.contains("parts of the log")), "{error}");
+    assert_eq!(std::fs::read(directory.join(FILE)).unwrap(), database);
+    // With nobody who has it open it is read as the disk has it, and what holds goes on.
+    drop(store);
+    let mut store = Sqlite::open(&directory).unwrap();
+    bind(&mut store, "four").unwrap();
+    assert!(!store.flush.is_broken().unwrap());
+    let keys = ["one", "two", "three", "four"].map(|key| store.bound("harness", key).unwrap().is_some());
+    assert_eq!(keys, [true, true, false, true]);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_journal_that_is_not_whole_is_not_gone_on_with_after_a_failure() {
+    let directory = directory("chain");
+    let mut store = Sqlite::open(&directory).unwrap();
+    let mut write = store.begin(Durability::Machine).unwrap();
+    let mut row = SessionRow {
+        id: "s".into(),
+        workspace: "/w".into(),
+        workflow: "w".into(),
+        created: 1,
+        touched: 1,
+        over: false,
+        state: "a".into(),
+        position: 0,
+        head: Hash::default(),
+        body: "{}".into(),
+        place: "{}".into(),
+    };
+    write.create(&row).unwrap();
+    write.append(&mut row, 1, "event", &Value::Null).unwrap();
+    write.append(&mut row, 2, "event", &Value::Null).unwrap();
+    write.commit().unwrap();
+    store.connection.execute("DELETE FROM journal WHERE position = 1", []).unwrap();
+    bind(&mut store, "one").unwrap();
+    store.flush.set_broken(&StoreError::Full).unwrap();
+    assert!(matches!(bind(&mut store, "two"), Err(StoreError::Damaged(_))));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_long_log_is_written_back_behind_the_commit_and_an_error_of_that_is_noted() {
+    let directory = directory("long");
+    let mut store = Sqlite::open(&directory).unwrap();
+    let limit = u64::from(mend::LONG) * 2 * 4200;
+    for number in 0..500 {
+        bind(&mut store, &number.to_string()).unwrap();
+        assert!(length(&directory) < limit, "{number}: {}", length(&directory));
+    }
+    // A connection that cannot write the database stands for a disk that fails.
+    mend::write_back(&store.connection, &store.flush).unwrap();
+    assert!(!store.flush.is_broken().unwrap());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let unable = Connection::open_with_flags(directory.join(FILE), flags).unwrap();
+    unable.query_row("SELECT count(*) FROM bindings", [], |_| Ok(())).unwrap();
+    bind(&mut store, "more").unwrap();
+    mend::write_back(&unable, &store.flush).unwrap();
+    assert!(store.flush.is_broken().unwrap());
+    bind(&mut store, "last").unwrap();
+    assert!(!store.flush.is_broken().unwrap());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// As one leaves it that is killed between making the log and flushing the directory.
+#[test]
+fn the_directory_is_flushed_by_the_next_where_the_first_was_killed() {
+    let directory = directory("named");
+    drop(Sqlite::open(&directory).unwrap());
+    let marks = File::options().read(true).write(true).open(directory.join(flush::MARKS)).unwrap();
+    assert!(Flush::is_named(&marks).unwrap());
+    marks.set_len(0).unwrap();
+    assert!(directory.join(LOG).exists());
+    drop(Sqlite::open(&directory).unwrap());
+    assert!(Flush::is_named(&marks).unwrap());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
