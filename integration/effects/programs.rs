@@ -47,6 +47,23 @@ fn a_forbidden_program_is_stopped_wherever_it_is_started() {
 }
 
 #[test]
+fn every_forbidden_program_is_stopped_not_the_first_alone() {
+    let project = Project::new();
+    let law = workflow(&project, RUNS, FORBID);
+    let script = "git push one; echo $?\ngit push two; echo $?\nsh -c 'exec git push three'; echo $?\n";
+    fs::write(project.path().join("go.sh"), script).unwrap();
+    for way in ["notify", "trace"] {
+        let words = ["exec", "--observe", way, "--workflow", law.to_str().unwrap(), "-c", "bash ./go.sh"];
+        let ran = project.swbox(&words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (126, "137\n137\n137\n"), "{way}: {ran:?}");
+        assert!(
+            ran.stderr.contains("git push one") && ran.stderr.contains("[rule_forbid]"),
+            "{way}: {ran:?}"
+        );
+    }
+}
+
+#[test]
 fn what_the_rule_does_not_mean_runs() {
     let project = Project::new();
     let law = workflow(&project, RUNS, FORBID);

@@ -205,8 +205,10 @@ impl<'a> Eyes<'a> {
     }
 
     fn program(&mut self, pid: i32, program: &Program) -> Verdict {
-        let by_line = self.processes.begin(pid, program);
-        let reason = if self.judges && self.stopped.is_none() {
+        let by_line = self.judges && self.processes.is_by_line(pid);
+        self.processes.begin(pid, program);
+        // Whatever was stopped before: what started that goes on, and may start more.
+        let reason = if self.judges {
             let readings = self.readings(program);
             let started = Started { readings: &readings, by_line };
             self.ground.policy.judge_program(self.ground.law, self.ground.line, started)
@@ -229,7 +231,12 @@ impl<'a> Eyes<'a> {
             self.say("exec", Value::Object(fields));
         }
         let Some(reason) = reason else { return Verdict::Go };
-        self.stopped = Some(Stopped { reason, file: program.file.clone(), argv: program.argv.clone() });
+        // The first is told.
+        self.stopped.get_or_insert_with(|| Stopped {
+            reason,
+            file: program.file.clone(),
+            argv: program.argv.clone(),
+        });
         Verdict::Stop
     }
 

@@ -63,13 +63,18 @@ impl Processes {
         Self { of_line, ..Self::default() }
     }
 
-    /// Notes that a program begins; whether the line's own shell starts it. The first program of a line is that shell.
-    pub(super) fn begin(&mut self, pid: i32, program: &Program) -> bool {
-        self.count += 1;
-        let by_line = match self.first {
+    /// Whether the line's own shell starts the program that is about to begin in `pid`. The first program of a line is that
+    /// shell. It asks for the parents of the process, which is no little of what a program's start may cost.
+    pub(super) fn is_by_line(&self, pid: i32) -> bool {
+        match self.first {
             None => !self.of_line,
             Some(first) => self.of_line && !self.replaced && self.forked_from(first, pid),
-        };
+        }
+    }
+
+    /// Notes that a program begins.
+    pub(super) fn begin(&mut self, pid: i32, program: &Program) {
+        self.count += 1;
         match self.first {
             None => self.first = Some(pid),
             // `exec` in the shell itself.
@@ -85,7 +90,6 @@ impl Processes {
             }
             self.recent.push_back((pid, program.clone()));
         }
-        by_line
     }
 
     /// The program of a process with its arguments, where it is one of the last.
@@ -234,22 +238,23 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
+        let begin = |processes: &mut Processes, pid: i32, program: Program| {
+            let by_line = processes.is_by_line(pid);
+            processes.begin(pid, &program);
+            by_line
+        };
         let mut processes = Processes::new(true);
-        assert!(
-            !processes.begin(own, &program("/bin/bash", &["bash", "-c", "x"])),
-            "the shell is not its own command"
-        );
-        assert!(processes.begin(pid, &program("/bin/sleep", &["sleep"])));
+        let shell = program("/bin/bash", &["bash", "-c", "x"]);
+        assert!(!begin(&mut processes, own, shell), "the shell is not its own command");
+        assert!(begin(&mut processes, pid, program("/bin/sleep", &["sleep"])));
         let mut nested = Processes::new(true);
-        nested.begin(parent(own).unwrap(), &program("/bin/bash", &["bash"]));
-        nested.begin(own, &program("/bin/pytest", &["pytest"]));
-        assert!(!nested.begin(pid, &program("/bin/git", &["git"])));
+        begin(&mut nested, parent(own).unwrap(), program("/bin/bash", &["bash"]));
+        begin(&mut nested, own, program("/bin/pytest", &["pytest"]));
+        assert!(!begin(&mut nested, pid, program("/bin/git", &["git"])));
         assert_eq!(nested.name(pid), "git");
         let mut argv = Processes::new(false);
-        assert!(
-            argv.begin(own, &program("/bin/x", &["x"])),
-            "without a shell the command is the caller's own"
-        );
+        let first = program("/bin/x", &["x"]);
+        assert!(begin(&mut argv, own, first), "without a shell the command is the caller's own");
         child.kill().unwrap();
         child.wait().unwrap();
     }
