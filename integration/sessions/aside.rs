@@ -158,6 +158,27 @@ fn a_job_that_begins_a_forbidden_program_is_ended() {
     replays(&project, &id);
 }
 
+/// The write comes about when the command's end is seen: of the command's or of the job's files, it is told.
+#[test]
+fn what_is_written_by_an_open_descriptor_as_the_command_ends_is_told() {
+    if !has_person("what_is_written_by_an_open_descriptor_as_the_command_ends_is_told") {
+        return;
+    }
+    let project = Project::new();
+    let id = begin(&project);
+    for round in 0..4 {
+        let name = format!("held{round}");
+        fs::write(project.path().join(&name), "x\n").unwrap();
+        let writes =
+            format!("while kill -0 $$; do :; done; sleep 0.0{round}; echo x >&3; exec 3>&-; sleep 1000");
+        good(&project, &format!("exec 3>> {name}; ({writes}) >/dev/null 2>&1 &"));
+        let quoted = format!("\"{name}\"");
+        let told = || journal(&project, &id).iter().any(|entry| entry["body"].to_string().contains(&quoted));
+        wait("what the descriptor wrote", told);
+    }
+    replays(&project, &id);
+}
+
 #[test]
 fn without_its_watcher_a_job_does_nothing_that_is_watched() {
     if !has_person("without_its_watcher_a_job_does_nothing_that_is_watched") {

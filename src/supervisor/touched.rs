@@ -150,15 +150,6 @@ impl Ledger {
         self.times_set = true;
     }
 
-    /// From now on counts what differs from what is there now, of the names that are known: who has a file open may write
-    /// to it without another call that is seen.
-    pub fn begin_again(&mut self, workspace: impl AsFd) {
-        for (below, entry) in &mut self.names {
-            entry.before = look(&workspace, Path::new(below));
-            entry.opened = entry.before.map(|before| before.changed);
-        }
-    }
-
     /// Whether no name is known.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -192,9 +183,9 @@ impl Ledger {
         })
     }
 
-    /// How many names were too many.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
+    /// How many names were too many since this was last asked.
+    pub fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
     }
 
     /// Whether `path` is of the workspace and was noted before: then nothing new need be looked up. These ways are added;
@@ -279,9 +270,10 @@ impl Ledger {
         }
     }
 
-    /// What the names came to, in the order of their first sight, with the process that was first. `workspace` is the
-    /// directory as the command saw it.
-    pub fn settle(&self, workspace: impl AsFd) -> Vec<(i32, Touch)> {
+    /// What the names came to since the command began or this was last called, in the order of their first sight, with the
+    /// process that was first. `workspace` is the directory as the command saw it. Each name is looked at once: from that
+    /// look on counts what differs from it, since who has a file open may write to it without another call that is seen.
+    pub fn settle(&mut self, workspace: impl AsFd) -> Vec<(i32, Touch)> {
         let mut entries: Vec<_> = self.names.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.order);
         let now =
@@ -332,6 +324,12 @@ impl Ledger {
                 }
             };
             touches.push((entry.process, Touch { act, path: self.workspace.join(below), to }));
+        }
+        let orders: Vec<_> = entries.iter().map(|(_, entry)| entry.order).collect();
+        let now: HashMap<_, _> = orders.into_iter().zip(now).collect();
+        for entry in self.names.values_mut() {
+            entry.before = now.get(&entry.order).copied().flatten();
+            entry.opened = entry.before.map(|before| before.changed);
         }
         touches
     }

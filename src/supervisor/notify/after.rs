@@ -27,7 +27,8 @@ pub enum Heard {
 
 impl Watcher<'_> {
     /// Goes on after the command's end with what arrives at its listener. Of what was held before
-    /// [`end`](crate::jail::Observer::end) nothing is used: in another process the numbers may be others'.
+    /// [`end`](crate::jail::Observer::end) nothing is used but the names as they were then: in another process the numbers
+    /// may be others'. Who has one of them open may have written to it meanwhile.
     pub fn go_on(&mut self, listener: OwnedFd) {
         self.sink.goes_on();
         self.listener = Some(listener);
@@ -35,9 +36,6 @@ impl Watcher<'_> {
         let Some(ground) = self.ground.as_ref().filter(|ground| !ground.throws_away()) else { return };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         self.workspace = rustix::fs::openat(CWD, ground.workspace(), flags, Mode::empty()).ok();
-        if let Some(workspace) = &self.workspace {
-            self.ledger.begin_again(workspace);
-        }
     }
 
     /// Whether files are known that may be written to without another call that is seen.
@@ -74,11 +72,10 @@ impl Watcher<'_> {
                 self.seen.note(&what);
                 self.sink.observed(process, &what);
             }
-            self.ledger.begin_again(workspace);
             // What a directory was then is no longer asked for.
             self.finder.forget();
         }
-        self.seen.dropped += self.ledger.dropped();
+        self.seen.dropped += self.ledger.take_dropped();
         std::mem::take(&mut self.seen)
     }
 

@@ -81,7 +81,7 @@ impl Reading {
         for (process, touch) in touches {
             self.tell(process, Observed::Touch(touch));
         }
-        self.seen.dropped += self.ledger.dropped();
+        self.seen.dropped += self.ledger.take_dropped();
         self.seen
     }
 
