@@ -2,7 +2,8 @@
 //! medians side by side.
 //!
 //! `cargo bench --bench supervisor [-- ROUNDS] [least] [WAY…] [NAME…]`, on a tmpfs where there is one; `least` prints the
-//! shortest times in place of the medians: those of a machine that does nothing else, where it does. Budgets: untar 2.0 × and 8 µs for
+//! shortest times in place of the medians: those of a machine that does nothing else, where it does. `own µs` is the part of
+//! a call's cost that is swbox's own time on a CPU, which other work on the machine moves least. Budgets: untar 2.0 × and 8 µs for
 //! each call that is handed over, make 1.03 ×, programs 1.12 ×, git, find and grep 1.05 ×.
 
 use std::ffi::OsString;
@@ -94,8 +95,8 @@ fn main() -> Result<(), Failure> {
 fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&String]) -> Result<(), Failure> {
     shell(place, SETUP)?;
     let mut table = format!(
-        "{:<18} {:>10} {:>18} {:>18} {:>18} {:>9} {:>9}\n",
-        "work", "off ms", "notify", "reads", "trace", "calls", "µs/call"
+        "{:<18} {:>10} {:>18} {:>18} {:>18} {:>9} {:>9} {:>9}\n",
+        "work", "off ms", "notify", "reads", "trace", "calls", "µs/call", "own µs"
     );
     for (name, before, work) in WORK {
         if !names.is_empty() && !names.iter().any(|wanted| name.contains(wanted.as_str())) {
@@ -103,29 +104,35 @@ fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&Str
         }
         let plan = planned(place, work)?;
         let mut times = [const { Vec::new() }; 4];
+        let mut own = [const { Vec::new() }; 4];
         let mut calls = 0;
         for round in 0..rounds {
             for turn in 0..ways.len() {
                 // Each way comes first as often as the others.
                 let how = ways[(turn + round) % ways.len()];
                 shell(place, before)?;
+                let before = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
                 let (time, seen) = run(&plan, how)?;
+                let after = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
                 times[how as usize].push(time);
+                own[how as usize].push(milliseconds(after) - milliseconds(before));
                 if how == How::Notify {
                     calls = seen.calls;
                 }
             }
         }
-        let chosen = times.map(|mut times| {
+        let choose = |mut times: Vec<f64>| {
             times.sort_by(f64::total_cmp);
             let at = if least { 0 } else { times.len() / 2 };
             times.get(at).copied().unwrap_or(f64::NAN)
-        });
-        let [off, notify, reads, trace] = chosen;
+        };
+        let [off, notify, reads, trace] = times.map(choose);
+        let [own_off, own_notify, ..] = own.map(choose);
         let cell = |time: f64| format!("{time:.2} ({:.2} ×)", time / off);
-        let each = (notify - off) * 1e3 / f64::from(u32::try_from(calls)?);
+        let each = |more: f64| more * 1e3 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX));
+        let (all, own) = (each(notify - off), each(own_notify - own_off));
         table += &format!(
-            "{name:<18} {off:>10.2} {:>18} {:>18} {:>18} {calls:>9} {each:>9.1}\n",
+            "{name:<18} {off:>10.2} {:>18} {:>18} {:>18} {calls:>9} {all:>9.1} {own:>9.1}\n",
             cell(notify),
             cell(reads),
             cell(trace)
@@ -133,6 +140,10 @@ fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&Str
     }
     std::io::stdout().write_all(table.as_bytes())?;
     Ok(())
+}
+
+fn milliseconds(time: rustix::time::Timespec) -> f64 {
+    std::time::Duration::try_from(time).unwrap_or_default().as_secs_f64() * 1e3
 }
 
 /// Runs a script of the host.

@@ -137,8 +137,7 @@ impl<'a> Watcher<'a> {
         if self.seen.calls == 1 {
             self.starting = Some(call.thread);
         }
-        let executes = matches!(i64::from(call.call), libc::SYS_execve | libc::SYS_execveat);
-        if self.starting == Some(call.thread) && executes {
+        if self.starting == Some(call.thread) && executes(call) {
             return Reply::Continue;
         }
         self.starting = None;
@@ -204,6 +203,11 @@ fn watched_descriptors(plan: &JailPlan) -> Descriptors {
 fn is_overlay(directory: &Path) -> bool {
     const OVERLAYFS: i128 = 0x794c_7630;
     rustix::fs::statfs(directory).is_ok_and(|found| i128::from(found.f_type) == OVERLAYFS)
+}
+
+/// Whether the call gives its process another program.
+fn executes(call: &Notification) -> bool {
+    matches!(i64::from(call.call), libc::SYS_execve | libc::SYS_execveat)
 }
 
 /// How many calls are answered before the launcher's other sources have their turn. Where caller and answerer take turns on
@@ -277,7 +281,8 @@ impl Observer for Watcher<'_> {
             let stopped = matches!(answer, Reply::Errno(libc::EPERM));
             let Some(listener) = &self.listener else { return Ok(()) };
             reply(listener.as_fd(), call.id, answer)?;
-            if stopped || !is_readable(listener)? {
+            // A program that begins makes no call for long.
+            if stopped || executes(&call) || program::begins(&call) || !is_readable(listener)? {
                 break;
             }
         }
@@ -291,7 +296,7 @@ impl Observer for Watcher<'_> {
                 self.tell(process, &Observed::Touch(touch));
             }
         }
-        self.seen.dropped += self.ledger.dropped();
+        self.seen.dropped += self.ledger.take_dropped();
         // Nothing of the jail is held any longer.
         self.finder = Finder::default();
     }

@@ -5,9 +5,13 @@
 //! of the program has run. A program of the command's own making need not make that call, and one that is traced or
 //! preloaded can do another's work: this is a guard rail, not a wall.
 
+use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags};
 
 use super::Watcher;
 use crate::jail::seccomp::Arch;
@@ -17,7 +21,10 @@ use crate::sys::process::{kill_held, open_process};
 use crate::sys::seccomp::{Notification, Reply};
 
 /// Bytes of arguments that are read.
-const LIMIT: u64 = 64 * 1024;
+const LIMIT: usize = 64 * 1024;
+
+/// Bytes that are read at once, at least.
+const PART: usize = 4096;
 
 /// How many processes' last programs are remembered.
 const REMEMBERED: usize = 4096;
@@ -35,7 +42,6 @@ impl Watcher<'_> {
     /// A program begins: whether it may.
     pub(super) fn program(&mut self, call: &Notification) -> Reply {
         let pid = call.thread;
-        let held = open_process(pid);
         let read = read(pid);
         if !self.waits(call) {
             // Gone, and the number may be somebody else's.
@@ -46,7 +52,7 @@ impl Watcher<'_> {
             Err(why) => {
                 self.tell(pid, &Observed::Unseen { call: "execve", why });
                 if self.settings.required {
-                    return stop(pid, held);
+                    return self.stop(call);
                 }
                 return Reply::Continue;
             }
@@ -57,10 +63,6 @@ impl Watcher<'_> {
         if self.running.get(&pid) == Some(&hash) {
             return Reply::Continue;
         }
-        if self.running.len() >= REMEMBERED {
-            self.running.clear();
-        }
-        self.running.insert(pid, hash);
         // Asked each time: what is stopped once is stopped always, and what is told once may be stopped later.
         let mut what = Observed::Program(program);
         let verdict = self.sink.observed(pid, &what);
@@ -70,10 +72,28 @@ impl Watcher<'_> {
             program.stopped = true;
         }
         self.seen.note(&what);
-        match verdict {
-            Verdict::Go => Reply::Continue,
-            Verdict::Stop => stop(pid, held),
+        if verdict == Verdict::Stop {
+            return self.stop(call);
         }
+        if self.running.len() >= REMEMBERED {
+            self.running.clear();
+        }
+        self.running.insert(pid, hash);
+        Reply::Continue
+    }
+
+    /// Kills the process that calls, which waits still. Its call fails, whatever comes of that: it never runs with what was
+    /// judged.
+    fn stop(&self, call: &Notification) -> Reply {
+        let held = open_process(call.thread);
+        // Who waits still was who has that number when it was opened.
+        if self.waits(call) {
+            let killed = held.and_then(|held| kill_held(&held));
+            if killed.is_err() && call.thread > 0 {
+                let _ = crate::sys::signal::send(call.thread, libc::SIGKILL);
+            }
+        }
+        Reply::Errno(libc::EPERM)
     }
 
     /// A call of this process is about to give it another program.
@@ -82,29 +102,33 @@ impl Watcher<'_> {
     }
 }
 
-/// Kills the process, which waits still. Its call fails, whatever comes of that: it never runs with what was judged.
-fn stop(pid: i32, held: std::io::Result<std::os::fd::OwnedFd>) -> Reply {
-    let killed = held.and_then(|held| kill_held(&held));
-    if killed.is_err() && pid > 0 {
-        let _ = crate::sys::signal::send(pid, libc::SIGKILL);
-    }
-    Reply::Errno(libc::EPERM)
-}
-
 /// What runs in `pid`.
 pub(in crate::supervisor) fn read(pid: i32) -> Result<Program, &'static str> {
-    let file = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_else(|_| PathBuf::new());
-    let mut bytes = Vec::new();
-    std::fs::File::open(format!("/proc/{pid}/cmdline"))
-        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(|_| "memory")?;
-    let cut = bytes.len() as u64 > LIMIT;
-    if cut {
-        bytes.truncate(usize::try_from(LIMIT).unwrap_or(usize::MAX));
-    }
+    let file = rustix::fs::readlink(format!("/proc/{pid}/exe"), Vec::new());
+    let file = file.map(|file| PathBuf::from(OsString::from_vec(file.into_bytes()))).unwrap_or_default();
+    let (mut bytes, cut) = read_arguments(pid).map_err(|_| "memory")?;
     if bytes.last() == Some(&0) {
         bytes.pop();
     }
     let argv = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
     Ok(Program { file, argv, cut, stopped: false })
+}
+
+/// The arguments of `pid` as the kernel shows them, and whether there are more.
+fn read_arguments(pid: i32) -> rustix::io::Result<(Vec<u8>, bool)> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(format!("/proc/{pid}/cmdline"), flags, Mode::empty())?;
+    let mut bytes = Vec::new();
+    while bytes.len() <= LIMIT {
+        bytes.reserve(PART);
+        let room = bytes.capacity() - bytes.len();
+        let count = rustix::io::read(&file, spare_capacity(&mut bytes))?;
+        // Each argument ends with a NUL: most are read at once.
+        if count == 0 || count < room && bytes.last() == Some(&0) {
+            break;
+        }
+    }
+    let cut = bytes.len() > LIMIT;
+    bytes.truncate(LIMIT);
+    Ok((bytes, cut))
 }
