@@ -228,6 +228,13 @@ fn what_is_cut_off_leaves_nothing() {
     let late = project.swbox(&["exec", "--timeout", "500ms", "-c", &text]);
     assert_eq!(late.code, 124, "{late:?}");
     assert!(marked(&mark).is_empty() && jobs(&project).is_empty());
+    // All of it is asked first, what runs in the background too. On a busy machine that may come too late once.
+    let patient =
+        "(trap 'echo asked > /tmp/asked; exit' TERM; while :; do sleep 0.05; done) & trap '' TERM; wait";
+    wait("the question", || {
+        assert_eq!(project.swbox(&["exec", "--timeout", "500ms", "-c", patient]).code, 124);
+        line(&project, "cat /tmp/asked").stdout == "asked\n"
+    });
     // A killed swbox takes its command along, background and all.
     let mut child = spawn(&project, &text);
     wait("the command", || marked(&mark).len() > 4);

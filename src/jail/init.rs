@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::git::Layout;
-use super::keeper::{Entered, Whose, own_space};
+use super::keeper::{Entered, signal_in};
 use super::mount::{Beginning, Root};
 use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
@@ -118,9 +118,17 @@ pub(super) struct Inside<'a> {
     pub(super) mask: Set,
 }
 
+/// Closes this process's copies of what is the launcher's: before it looks whether that one is there. The way into a session
+/// begins with it.
+pub(super) fn close_launchers(first: &First<'_>) {
+    close_copies(first.launchers.iter().copied());
+}
+
 /// Runs the command inside; never returns.
 pub(super) fn run(first: &First<'_>) -> ! {
-    close_copies(first.launchers.iter().copied());
+    if first.session.is_none() {
+        close_launchers(first);
+    }
     let pipe = first.ends.pipe.as_fd();
     let prepared = begin(first).and_then(|begun| prepare(first, first.rest.take(), begun));
     let (prepared, inside) = match prepared {
@@ -150,6 +158,8 @@ pub(super) fn run(first: &First<'_>) -> ! {
 struct Begun {
     /// The root, with a mount namespace.
     root: Option<Root>,
+    /// The mount namespace's number, in a session.
+    space: Option<u64>,
     /// What files are made without, for the command.
     umask: Mode,
 }
@@ -160,22 +170,27 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
     set_name(c"swbox-init");
     let umask = rustix::process::umask(Mode::empty());
     if !first.namespaces.user {
-        return Ok(Begun { root: None, umask });
+        return Ok(Begun { root: None, space: None, umask });
     }
-    match first.session {
-        Some(session) => session.begin().at(Stage::Session, &"its keeper")?,
-        None => namespace::map_ids(first.ids.0, first.ids.1).at(Stage::Maps, &"user and group")?,
-    }
+    let space = match first.session {
+        Some(session) => Some(session.begin().at(Stage::Session, &"its keeper")?),
+        None => {
+            namespace::map_ids(first.ids.0, first.ids.1).at(Stage::Maps, &"user and group")?;
+            None
+        }
+    };
     if first.namespaces.net && (first.session.is_none() || first.ends.outside.is_some()) {
         crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
     }
-    Ok(Begun { root: Some(mount::begin(first.beginning)?), umask })
+    Ok(Begun { root: Some(mount::begin(first.beginning)?), space, umask })
 }
 
 /// What is there when the jail has been built.
 struct Prepared {
     /// The scratch tmpfs, if there is one.
     scratch: Option<OwnedFd>,
+    /// The number of the mount namespace, in a session.
+    space: Option<u64>,
     /// Where signals for this process arrive.
     signals: OwnedFd,
     /// What had to be given up.
@@ -224,7 +239,7 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     if let Some(outside) = &first.ends.outside {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
-    Ok(Prepared { scratch, signals, told })
+    Ok(Prepared { scratch, space: begun.space, signals, told })
 }
 
 /// Whether the command is to be traced: the tracer comes while this memory is still open to it.
@@ -357,7 +372,6 @@ fn confine(first: &First<'_>, inside: &Inside<'_>) -> Result<Option<i32>, SetupE
 fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
     let (command, pipe) = (begun.command, first.ends.pipe.as_fd());
     let alone = first.alone();
-    let space = first.session.and_then(|_| own_space());
     let (mut stops, mut stopped, mut resume) = (0, false, None);
     let changes = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
     loop {
@@ -376,7 +390,9 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
             }
             let status = status.as_raw();
             let full = prepared.scratch.as_ref().is_some_and(limits::full);
-            Message::Exited { status, started: begun.at, ended: now(), full }.send(pipe);
+            // Without a session all of it ends with this process.
+            let left = first.session.is_some() && orphans::are_left();
+            Message::Exited { status, started: begun.at, ended: now(), full, left }.send(pipe);
             if !alone && first.session.is_none() {
                 orphans::end_all();
             }
@@ -399,8 +415,8 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
                 0 => drop(signal::send(command, value)),
                 // Everything but this process, which is all that its PID namespace has.
                 _ if alone => drop(signal::send(-1, value & !BROADCAST)),
-                _ => match space {
-                    Some(space) => drop(Whose { space, hidden: false }.signal(value & !BROADCAST)),
+                _ => match prepared.space {
+                    Some(space) => signal_in(space, value & !BROADCAST),
                     None => orphans::signal_all(value & !BROADCAST),
                 },
             },

@@ -26,7 +26,7 @@ use super::outcome::{Exit, Level, Outcome};
 use super::outlet;
 use super::output::{Capture, Stream};
 use super::outputs;
-use super::plan::{Access, Grant, JailPlan, LandlockPlan, Step, View};
+use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
 use super::program;
 use super::report::{self, SetupError, Stage, now};
 use super::scratch::Scratch;
@@ -38,8 +38,10 @@ use super::told::{explain, outcome};
 use super::watch::Watch;
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
-use crate::sys::memory::can_be_shared;
-use crate::sys::process::{Beside, Handover, Memory, close_copies, single_threaded, spawn_into};
+use crate::sys::memory::share;
+use crate::sys::process::{
+    Beside, Handover, Led, Memory, close_copies, single_threaded, spawn_into, spawn_led,
+};
 use crate::sys::signal::{Set, set_default};
 
 /// Why a launch did not happen.
@@ -91,12 +93,43 @@ pub fn launch_in(
     capture: Capture,
     observing: Observing<'_>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
-    let beginning = Beginning { memory: Memory::Copied, ..Beginning::of(plan, capture, None) };
-    begin(&beginning, || Ok((plan, capture)), observing, Some(session)).map_err(|failure| match failure {
-        Failure::Refused(error) => explain(plan.namespaces, &SetupError { stage: Stage::Session, ..error }),
+    let watched = observing.as_ref().map(|observer| observer.watching(plan).how);
+    let beginning = Beginning::of(plan, capture, watched);
+    begin(&beginning, || Ok((plan, capture)), observing, Some(session))
+        .map_err(|failure| not_joined(plan.namespaces, failure))
+}
+
+/// As [`launch_in`], with a plan that is made while the jail is begun.
+///
+/// # Errors
+/// As for [`launch_in`], and those of `plan`.
+pub fn launch_in_begun(
+    beginning: &Beginning,
+    session: Entered,
+    plan: impl FnOnce() -> Result<JailPlan, Diagnostic>,
+    capture: impl Fn(&JailPlan) -> Capture,
+) -> Result<(Outcome, Option<Left>), Diagnostic> {
+    let made = OnceCell::new();
+    let made_now = || {
+        let plan: &JailPlan = {
+            let plan = plan().map_err(Failure::Fatal)?;
+            made.get_or_init(|| plan)
+        };
+        let capture = capture(plan);
+        let same = Beginning::of(plan, capture, None) == *beginning;
+        if same { Ok((plan, capture)) } else { Err(Failure::Otherwise) }
+    };
+    begin(beginning, made_now, None, Some(session))
+        .map_err(|failure| not_joined(beginning.namespaces, failure))
+}
+
+/// Why a command has not joined its session.
+fn not_joined(namespaces: Namespaces, failure: Failure) -> Diagnostic {
+    match failure {
+        Failure::Refused(error) => explain(namespaces, &SetupError { stage: Stage::Session, ..error }),
         Failure::Otherwise => Diagnostic::new("setup_session", "the plan is not what was begun"),
         Failure::Fatal(diagnostic) => diagnostic,
-    })
+    }
 }
 
 /// Which plan is asked for.
@@ -258,8 +291,8 @@ fn begin<'p>(
     };
     let (mut early, mut late) = (|| -> i32 { init::run(&first) }, || -> i32 { init::run(&first) });
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
-    let beside = memory == Memory::Shared && can_be_shared();
-    let spawned = beside.then(|| spawn(&workspace, &first, &mut early));
+    let beside = memory == Memory::Shared && share();
+    let spawned = beside.then(|| spawn(&workspace, &first, beginning.proxy, &mut early));
 
     // Planning may wait for others: meanwhile a signal is for swbox, as before there was a jail. Its end is the first
     // process's too.
@@ -312,12 +345,11 @@ fn begin<'p>(
         watched,
         mask: masked.former(),
     });
+    // Nobody else may be at work when it goes on.
+    let spawned = spawned.map(|coming| coming.and_then(Coming::arrive));
     rest.give(given);
-    let spawned = match (spawned, &session) {
-        (Some(spawned), _) => spawned,
-        (None, None) => spawn(&workspace, &first, &mut late),
-        (None, Some(session)) => spawn_in(plan, session, &workspace, &first, &mut late),
-    };
+    let spawned = spawned
+        .unwrap_or_else(|| spawn(&workspace, &first, beginning.proxy, &mut late).and_then(Coming::arrive));
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
         _ => Ok(None),
@@ -353,8 +385,8 @@ fn begin<'p>(
     let (pipes, listener) = (std::mem::take(&mut ended.pipes), ended.listener.take());
     let going_on = match &session {
         Some(session) if ends => session.end().map(|()| None),
-        Some(session) => session.left(pipes, listener),
-        None => Ok(None),
+        Some(session) if ended.has_left() => session.left(pipes, listener),
+        Some(_) | None => Ok(None),
     };
     // A keeper that is gone took everything with it.
     let going_on = going_on.unwrap_or_default();
@@ -455,29 +487,41 @@ fn capture_pipes(wanted: bool) -> io::Result<(Both<OwnedFd>, Both<OwnedFd>)> {
     Ok((Some((out_reader, err_reader)), Some((out, err))))
 }
 
+/// A first process that is made.
+enum Coming<'a> {
+    Here(Beside<'a>),
+    Led(Led<'a>),
+}
+
+impl<'a> Coming<'a> {
+    fn arrive(self) -> io::Result<Beside<'a>> {
+        match self {
+            Self::Here(child) => Ok(child),
+            Self::Led(child) => child.arrive(),
+        }
+    }
+}
+
 /// Makes the first process, in the workspace, so that it holds it in its own mount namespace.
 fn spawn<'a>(
     workspace: &OwnedFd,
-    first: &First<'_>,
+    first: &'a First<'_>,
+    proxy: bool,
     run: &'a mut dyn FnMut() -> i32,
-) -> io::Result<Beside<'a>> {
+) -> io::Result<Coming<'a>> {
     let before = enter(workspace)?;
-    let spawned = spawn_into(namespace::clone_flags(first.namespaces), first.memory, run);
-    close_copies(first.ends.each());
-    leave(before);
-    spawned
-}
-
-/// As [`spawn`], for a command of a session.
-fn spawn_in<'a>(
-    plan: &JailPlan,
-    session: &Entered,
-    workspace: &OwnedFd,
-    first: &First<'_>,
-    run: &'a mut dyn FnMut() -> i32,
-) -> io::Result<Beside<'a>> {
-    let before = enter(workspace)?;
-    let spawned = namespace::spawn_in_session(plan, &session.spaces, run);
+    let namespaces = first.namespaces;
+    let spawned = match first.session {
+        None => spawn_into(namespace::clone_flags(namespaces), first.memory, run).map(Coming::Here),
+        Some(session) => {
+            let join = move || {
+                init::close_launchers(first);
+                namespace::join(namespaces, proxy, &session.spaces)
+            };
+            let own = namespace::own_in_session(namespaces, proxy);
+            spawn_led(join, own, first.memory, run).map(Coming::Led)
+        }
+    };
     close_copies(first.ends.each());
     leave(before);
     spawned

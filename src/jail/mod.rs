@@ -45,7 +45,7 @@ pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, no_t
 pub use beginning::Beginning;
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
-pub use launch::{Which, launch, launch_begun, launch_best, launch_in, launch_observed};
+pub use launch::{Which, launch, launch_begun, launch_best, launch_in, launch_in_begun, launch_observed};
 pub use observer::{Begun, Observer, Scene};
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};
 pub use output::Capture;

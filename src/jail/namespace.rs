@@ -9,11 +9,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::plan::JailPlan;
-use crate::sys::process::{Beside, spawn_led};
+use super::plan::Namespaces;
 
 /// Bits of `clone(2)` for a plan.
-pub(super) fn clone_flags(namespaces: super::plan::Namespaces) -> i32 {
+pub(super) fn clone_flags(namespaces: Namespaces) -> i32 {
     let mut flags = 0;
     if namespaces.user {
         flags |= libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
@@ -27,23 +26,21 @@ pub(super) fn clone_flags(namespaces: super::plan::Namespaces) -> i32 {
     flags
 }
 
-/// Makes the first process of a session's command: in the session's namespaces, with a mount namespace of its own. The
-/// network namespace is the session's where the plan has one that leads nowhere, else as the plan says.
-pub(super) fn spawn_in_session<'a>(
-    plan: &JailPlan,
-    spaces: &[OwnedFd; 4],
-    run: &'a mut dyn FnMut() -> i32,
-) -> io::Result<Beside<'a>> {
-    let mut new = libc::CLONE_NEWNS;
-    if plan.namespaces.net && plan.egress.is_some() {
-        new |= libc::CLONE_NEWNET;
-    }
-    spawn_led(&mut || join(plan, spaces), new, run)
+/// The namespaces that a command of a session has of its own: a network namespace where it has a list of hosts, else it
+/// joins the session's, where its plan has one at all.
+pub(super) fn own_in_session(namespaces: Namespaces, proxy: bool) -> i32 {
+    let net = namespaces.net && proxy;
+    libc::CLONE_NEWNS | if net { libc::CLONE_NEWNET } else { 0 }
 }
 
-fn join(plan: &JailPlan, [user, net, ipc, pid]: &[OwnedFd; 4]) -> io::Result<()> {
+/// Joins the session's namespaces; that of process ids with the next child.
+pub(super) fn join(
+    namespaces: Namespaces,
+    proxy: bool,
+    [user, net, ipc, pid]: &[OwnedFd; 4],
+) -> io::Result<()> {
     rustix::thread::move_into_link_name_space(user.as_fd(), None)?;
-    if plan.namespaces.net && plan.egress.is_none() {
+    if namespaces.net && !proxy {
         rustix::thread::move_into_link_name_space(net.as_fd(), None)?;
     }
     rustix::thread::move_into_link_name_space(ipc.as_fd(), None)?;

@@ -12,6 +12,19 @@ pub(super) fn adopt() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
+/// Whether this process has a child that lives; to be asked where it adopts. With none there is nothing below it at all.
+pub(super) fn are_left() -> bool {
+    // Children that end with another signal than SIGCHLD among them.
+    let all = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL.cast_unsigned());
+    loop {
+        match rustix::process::wait(all) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Sends `signal` to every child.
 pub(super) fn signal_all(signal: i32) {
     for child in children() {

@@ -217,6 +217,8 @@ pub(super) enum Message {
         ended: u64,
         /// The scratch tmpfs was full then.
         full: bool,
+        /// Something that it started goes on.
+        left: bool,
     },
 }
 
@@ -260,8 +262,8 @@ impl Message {
                 packet.add(&[3, *protection as u8]);
                 packet.add(text.as_bytes());
             }
-            Self::Exited { status, started, ended, full } => {
-                packet.add(&[4, u8::from(*full)]);
+            Self::Exited { status, started, ended, full, left } => {
+                packet.add(&[4, u8::from(*full) | u8::from(*left) << 1]);
                 packet.add(&status.to_le_bytes());
                 packet.add(&started.to_le_bytes());
                 packet.add(&ended.to_le_bytes());
@@ -294,12 +296,13 @@ impl Message {
                 Self::Degraded(protection, String::from_utf8_lossy(text).into_owned())
             }
             4 => {
-                let (full, rest) = rest.split_first()?;
+                let (found, rest) = rest.split_first()?;
                 Self::Exited {
                     status: number(rest)?,
                     started: time(rest.get(4..)?)?,
                     ended: time(rest.get(12..)?)?,
-                    full: *full != 0,
+                    full: found & 1 != 0,
+                    left: found & 2 != 0,
                 }
             }
             5 => Self::Unwatched(number(rest)?),
@@ -352,7 +355,8 @@ mod tests {
             Message::Stopped(20),
             Message::Unwatched(16),
             Message::Degraded(Protection::Secrets, "no-throwaway: why".into()),
-            Message::Exited { status: 256, started: 1, ended: u64::MAX, full: true },
+            Message::Exited { status: 256, started: 1, ended: u64::MAX, full: true, left: false },
+            Message::Exited { status: 0, started: 1, ended: 2, full: false, left: true },
         ];
         for message in &messages {
             message.send(writer.as_fd());

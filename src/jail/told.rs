@@ -53,7 +53,7 @@ pub(super) fn outcome(
             let code = if errno == libc::ENOENT { 127 } else { 126 };
             outcome.exit = Exit::NotStarted { code, errno };
         }
-        Some(Message::Exited { status, started, ended: end, full }) => {
+        Some(Message::Exited { status, started, ended: end, full, .. }) => {
             outcome.exit = if ended.timed_out { Exit::Timeout } else { exit(status) };
             outcome.limit = limit(&outcome.exit, full);
             outcome.duration = Duration::from_nanos(end.saturating_sub(started));

@@ -17,6 +17,7 @@ use super::output::Stream;
 use super::plan::JailPlan;
 use super::report::{Message, now};
 use crate::profile::Protection;
+use crate::sys::memory::unshare;
 use crate::sys::process::{Beside, Memory};
 use crate::sys::signal::{self, Set};
 
@@ -56,6 +57,11 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    /// Whether something that the command started goes on, as far as its first process can tell, to which all orphans fall.
+    pub(super) fn has_left(&self) -> bool {
+        matches!(self.last, Some(Message::Exited { left: true, .. }))
+    }
+
     /// Whether the command's end was seen by its first process, or that it never began.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.last, Some(Message::Exited { .. } | Message::NotExecuted { .. } | Message::Failed(_)))
@@ -137,6 +143,7 @@ impl<'a> Watch<'a> {
     pub(super) fn run(mut self) -> io::Result<Ended> {
         if self.memory == Memory::Shared {
             self.stand_back()?;
+            unshare();
         }
         let mut buffer = if self.streams.is_some() { vec![0; 64 * 1024] } else { Vec::new() };
         while self.reports.is_some() {

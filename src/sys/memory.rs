@@ -9,7 +9,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Bytes of the block; pages of it that nobody asked for do not exist.
 const SIZE: usize = 4 * 1024 * 1024;
@@ -21,7 +21,7 @@ const BEFORE_SHARED: usize = 512 * 1024;
 /// The pages of this many bytes are asked for at once: a page fault for each costs three times as much.
 const STRETCH: usize = 64 * 1024;
 
-/// Larger pieces are the system's from the start: it has them zeroed without touching them, and takes them back.
+/// Larger pieces are the system's from the start, where no second process asks for memory: it has them zeroed without touching them, and takes them back.
 const LARGE: usize = 16 * 1024;
 
 #[repr(C, align(4096))]
@@ -35,10 +35,21 @@ static BLOCK: Block = Block(UnsafeCell::new([0; SIZE]));
 /// How much of the block is given out.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether two processes in this memory may ask for more at once: it comes from the block, which takes turns by itself,
-/// and there is plenty left. The system's allocator does not know that it would have to lock.
-pub fn can_be_shared() -> bool {
-    (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed))
+/// Whether two processes ask for memory here.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// Says that a second process may ask for memory here at once, until [`unshare`], and gives whether it may. All of it, large
+/// pieces too, comes from the block, which takes turns by itself and has plenty left: the system's allocator does not
+/// know that it would have to lock, and would be left half changed by a process that is killed in it.
+pub fn share() -> bool {
+    let shared = (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed));
+    SHARED.store(shared, Ordering::Relaxed);
+    shared
+}
+
+/// Says that the second process asks for no more.
+pub fn unshare() {
+    SHARED.store(false, Ordering::Relaxed);
 }
 
 /// The allocator of the program.
@@ -61,7 +72,7 @@ impl Early {
         let mut given = GIVEN.load(Ordering::Relaxed);
         loop {
             // The block is aligned to a page, so offsets are as aligned as addresses up to that.
-            if layout.align() > 4096 || layout.size() > LARGE {
+            if layout.align() > 4096 || (layout.size() > LARGE && !SHARED.load(Ordering::Relaxed)) {
                 return None;
             }
             let start = given.checked_next_multiple_of(layout.align())?;
@@ -193,6 +204,10 @@ mod tests {
         }
         let large = Layout::from_size_align(LARGE + 1, 1).unwrap();
         assert_eq!(Early::piece(large), None);
+        SHARED.store(true, Ordering::Relaxed);
+        let shared = Early::piece(large);
+        unshare();
+        assert!(shared.is_some_and(|piece| Early::offset(piece).is_some()));
         // SAFETY: the piece has that size and is freed once.
         unsafe {
             for layout in [large, Layout::from_size_align(100, 1).unwrap()] {

@@ -11,7 +11,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 use rustix::thread::futex;
 
@@ -82,7 +82,7 @@ unsafe impl Sync for Stack {}
 /// The stack of the child that [`spawn_into`] made.
 static BESIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-/// The stack of the child that [`spawn_sharing`] made.
+/// The stack of the child that [`spawn_sharing`] made, or of the guide of [`spawn_led`].
 static INSTEAD: Stack = Stack(UnsafeCell::new([0; STACK]));
 
 /// What a child does; it returns its exit code.
@@ -197,25 +197,66 @@ pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Re
     Ok(Beside { pid, ended: false, borrows: PhantomData })
 }
 
-/// As [`spawn_into`], with a copy of the memory, but the child is made where `join` has led: only a process that is about
-/// to end can go there and leave its child behind as that of this one.
+/// A child that is being made by a guide, which goes where only a process can that is about to end, and leaves it behind
+/// as the child of this one.
+#[derive(Debug)]
+pub struct Led<'a> {
+    guide: Beside<'a>,
+    /// The child's process id, or the negated errno of why there is none.
+    made: &'a AtomicI32,
+    arrived: bool,
+}
+
+impl<'a> Led<'a> {
+    /// Waits until the child is made.
+    pub fn arrive(mut self) -> io::Result<Beside<'a>> {
+        self.end_of_way()
+    }
+
+    fn end_of_way(&mut self) -> io::Result<Beside<'a>> {
+        self.arrived = true;
+        self.guide.wait()?;
+        match self.made.load(Ordering::Acquire) {
+            0 => Err(io::Error::other("the way was lost")),
+            errno @ ..0 => Err(io::Error::from_raw_os_error(-errno)),
+            pid => Ok(Beside { pid, ended: false, borrows: PhantomData }),
+        }
+    }
+}
+
+impl Drop for Led<'_> {
+    fn drop(&mut self) {
+        if !self.arrived {
+            drop(self.end_of_way());
+        }
+    }
+}
+
+/// As [`spawn_into`], but the child is made where `join` has led, by a guide that shares this memory: with nothing but
+/// system calls, beside this process. Both do what is said of a child with [`Memory::Shared`].
 pub fn spawn_led<'a>(
-    join: &mut dyn FnMut() -> io::Result<()>,
+    join: impl Fn() -> io::Result<()> + 'a,
     namespaces: i32,
+    memory: Memory,
     body: Body<'a>,
-) -> io::Result<Beside<'a>> {
-    let (mut made, mut body) = (None, Some(body));
-    let guide = spawn_sharing(&mut || {
-        made = Some(join().and_then(|()| {
+) -> io::Result<Led<'a>> {
+    // Both stay for good: a process makes few children, and who uses them cannot say when it is done with the last byte.
+    let made: &'a AtomicI32 = Box::leak(Box::new(AtomicI32::new(0)));
+    let sharing = if memory == Memory::Shared { libc::CLONE_VM } else { 0 };
+    let mut body = Some(body);
+    let way = Box::leak(Box::new(move || {
+        let led = join().and_then(|()| {
             let body = body.take().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-            // SAFETY: without CLONE_VM the child has a copy of all of it.
-            unsafe { clone_on(&BESIDE, namespaces | libc::CLONE_PARENT, body) }
-        }));
+            // SAFETY: as in `spawn_into`; who drops `Led` has waited for this guide and ends the child.
+            unsafe { clone_on(&BESIDE, namespaces | sharing | libc::CLONE_PARENT, body) }
+        });
+        let number = led.unwrap_or_else(|error| -error.raw_os_error().unwrap_or(libc::EIO));
+        made.store(number, Ordering::Release);
         0
-    })?;
-    Beside { pid: guide, ended: false, borrows: PhantomData }.wait()?;
-    let pid = made.unwrap_or_else(|| Err(io::Error::other("the way was lost")))?;
-    Ok(Beside { pid, ended: false, borrows: PhantomData })
+    }));
+    // SAFETY: the way is there for good, and the stack is used again only after this guide has ended: `Led` waits for it.
+    let pid = unsafe { clone_on(&INSTEAD, libc::CLONE_VM, way) }?;
+    Ok(Led { guide: Beside { pid, ended: false, borrows: PhantomData }, made, arrived: false })
 }
 
 /// Runs `body` in a child that shares this memory, while this process waits until the child has executed a program or

@@ -105,6 +105,13 @@ pub struct Output {
     pub dropped: u64,
 }
 
+/// A keeper that was asked to let a command join, and has perhaps answered.
+#[derive(Debug)]
+pub struct Entering {
+    socket: OwnedFd,
+    process: i32,
+}
+
 /// What a command needs to join its session.
 #[derive(Debug)]
 pub struct Entered {
@@ -195,18 +202,15 @@ impl Keeper {
         Self::connect(place, &directory)?.ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
     }
 
-    /// Prepares for a command to join. `master` is for whom the session works: its process id, when it began, its pidfd.
+    /// Asks it to let a command join. `master` is for whom the session works: its process id, when it began, its pidfd.
     ///
     /// # Errors
-    /// A keeper that ends meanwhile.
-    pub fn enter(self, master: Option<(i32, u64, OwnedFd)>) -> io::Result<Entered> {
+    /// A keeper that has ended.
+    pub fn enter(self, master: Option<(i32, u64, OwnedFd)>) -> io::Result<Entering> {
         let beside: Vec<_> = master.iter().map(|(_, _, handle)| handle.as_fd()).collect();
         let named = master.as_ref().map(|(id, born, _)| (*id, *born));
         send(self.socket.as_fd(), &Ask::Enter { master: named }, &beside)?;
-        let (answer, mut beside) = answer(&self.socket)?;
-        let (Answer::Spaces, Some(tree)) = (answer, beside.pop()) else { return Err(unexpected()) };
-        let spaces = beside.try_into().map_err(|_| unexpected())?;
-        Ok(Entered { socket: self.socket, spaces, tree, process: self.process })
+        Ok(Entering { socket: self.socket, process: self.process })
     }
 
     /// Its jobs: all that live, and the last ones that have ended.
@@ -258,11 +262,25 @@ impl Keeper {
     }
 }
 
+impl Entering {
+    /// Waits for its answer.
+    ///
+    /// # Errors
+    /// A keeper that ends meanwhile.
+    pub fn entered(self) -> io::Result<Entered> {
+        let (answer, mut beside) = answer(&self.socket)?;
+        let (Answer::Spaces, Some(tree)) = (answer, beside.pop()) else { return Err(unexpected()) };
+        let spaces = beside.try_into().map_err(|_| unexpected())?;
+        Ok(Entered { socket: self.socket, spaces, tree, process: self.process })
+    }
+}
+
 impl Entered {
-    /// From the first process inside, in its own mount namespace: what runs there is the command.
-    pub(in crate::jail) fn begin(&self) -> io::Result<()> {
+    /// From the first process inside, in its own mount namespace: what runs there is the command. Gives that one's number.
+    pub(in crate::jail) fn begin(&self) -> io::Result<u64> {
         let space = rustix::fs::open("/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        send(self.socket.as_fd(), &Ask::Begin, &[space.as_fd()])
+        send(self.socket.as_fd(), &Ask::Begin, &[space.as_fd()])?;
+        Ok(rustix::fs::fstat(&space)?.st_ino)
     }
 
     /// What the command left: nothing, or processes that go on until they are kept or ended.

@@ -19,6 +19,6 @@ mod protocol;
 mod serve;
 mod start;
 
-pub(super) use processes::{Whose, own_space};
+pub(super) use processes::signal_in;
 
-pub use client::{Entered, JobSeen, Keeper, Left, Output, Place, has_ended};
+pub use client::{Entered, Entering, JobSeen, Keeper, Left, Output, Place, has_ended};

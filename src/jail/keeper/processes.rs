@@ -2,7 +2,11 @@
 //!
 //! Danger: what is missed goes on. A process that does not show its namespace counts as everybody's.
 
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, RawDir};
 
 use crate::sys::signal;
 
@@ -20,12 +24,10 @@ struct Process {
 
 /// Whose processes are meant: those of one mount namespace.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::jail) struct Whose {
-    /// The mount namespace's number.
-    pub(in crate::jail) space: u64,
-    /// Also what shows no namespace. First processes of commands do not, nor do their children until they have executed;
-    /// those are never meant: their parents are outside, and they end with them.
-    pub(in crate::jail) hidden: bool,
+pub(super) struct Whose {
+    /// The mount namespace's number. What shows no namespace is meant too. First processes of commands show none, nor do
+    /// their children until they have executed; those are never meant: their parents are outside, and they end with them.
+    pub(super) space: u64,
 }
 
 impl Whose {
@@ -34,18 +36,18 @@ impl Whose {
             Some(space) => space == self.space,
             None => {
                 let is_first = |id: i32| all.iter().any(|one| one.id == id && one.parent == 0);
-                self.hidden && process.parent != 0 && !is_first(process.parent)
+                process.parent != 0 && !is_first(process.parent)
             }
         })
     }
 
     /// How many there are.
-    pub(in crate::jail) fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         self.among(&all()).count()
     }
 
     /// Signals each; how many there were.
-    pub(in crate::jail) fn signal(self, number: i32) -> usize {
+    pub(super) fn signal(self, number: i32) -> usize {
         let mut count = 0;
         for process in self.among(&all()) {
             count += 1;
@@ -58,7 +60,7 @@ impl Whose {
     }
 
     /// Kills them until there is none; false where they outran it.
-    pub(in crate::jail) fn sweep(self) -> bool {
+    pub(super) fn sweep(self) -> bool {
         let until = Instant::now() + SWEEP;
         while self.signal(libc::SIGKILL) > 0 {
             if Instant::now() >= until {
@@ -70,9 +72,34 @@ impl Whose {
     }
 }
 
-/// The number of this process's mount namespace.
-pub(in crate::jail) fn own_space() -> Option<u64> {
-    space("self")
+/// Signals every other process that shows the mount namespace `space`. No memory is asked for: whoever calls this may work
+/// in somebody else's.
+pub(in crate::jail) fn signal_in(space: u64, signal: i32) {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(proc) = rustix::fs::open("/proc", flags, Mode::empty()) else { return };
+    let mut buffer = [MaybeUninit::uninit(); 8192];
+    let mut entries = RawDir::new(&proc, &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        let name = entry.file_name().to_bytes();
+        let Some(id) = decimal(name).and_then(|id| i32::try_from(id).ok()).filter(|id| *id != own) else {
+            continue;
+        };
+        let mut path = [0_u8; 32];
+        path.iter_mut().zip(name.iter().chain(b"/ns/mnt")).for_each(|(place, byte)| *place = *byte);
+        let path = CStr::from_bytes_until_nul(&path).unwrap_or_default();
+        let mut text = [0_u8; 64];
+        let read = rustix::fs::readlinkat_raw(&proc, path, &mut text).ok();
+        if read.and_then(|length| number(text.get(..length)?)) == Some(space) {
+            // It may be gone by now; its number is given anew only after all others were.
+            let _ = signal::send(id, signal);
+        }
+    }
+}
+
+/// A number without a sign.
+fn decimal(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// All processes that `/proc` shows, but this one and those that have ended.
@@ -99,14 +126,9 @@ fn read(id: i32) -> Option<Process> {
     }
 }
 
-fn space(id: &str) -> Option<u64> {
-    number(rustix::fs::readlink(format!("/proc/{id}/ns/mnt"), Vec::new()).ok()?.to_bytes())
-}
-
 /// The number in `mnt:[4026531841]`.
 fn number(text: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(text).ok()?;
-    text.strip_prefix("mnt:[")?.strip_suffix(']')?.parse().ok()
+    decimal(text.strip_prefix(b"mnt:[")?.strip_suffix(b"]")?)
 }
 
 #[cfg(test)]
@@ -124,17 +146,13 @@ mod tests {
             process(6, 1, None),
             process(7, 1, Some(8)),
         ];
-        let ids = |hidden| -> Vec<i32> {
-            Whose { space: 7, hidden }.among(&all).map(|process| process.id).collect()
-        };
-        assert_eq!(ids(true), [4, 5, 6]);
-        assert_eq!(ids(false), [4]);
+        let ids: Vec<i32> = Whose { space: 7 }.among(&all).map(|process| process.id).collect();
+        assert_eq!(ids, [4, 5, 6]);
     }
 
     #[test]
     fn the_number_is_read() {
         assert_eq!(number(b"mnt:[4026531841]"), Some(4_026_531_841));
         assert_eq!(number(b"net:[1]"), None);
-        assert!(own_space().is_some());
     }
 }

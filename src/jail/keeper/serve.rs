@@ -424,6 +424,6 @@ impl Space {
     }
 
     fn processes(&self) -> Whose {
-        Whose { space: self.number, hidden: true }
+        Whose { space: self.number }
     }
 }

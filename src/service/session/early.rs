@@ -5,8 +5,9 @@
 
 use super::exec::{Launched, SessionShown, Started, Ticket, call, in_session, start, writes};
 use super::find::unknown;
-use super::{carry, jobs};
+use super::{carry, evidence, jobs};
 use crate::diagnostic::Diagnostic;
+use crate::jail::keeper::{Entered, Entering, Left};
 use crate::jail::{self, JailPlan, Which};
 use crate::policy::{Decision, Rights};
 use crate::service::effects::Choice;
@@ -19,31 +20,55 @@ use crate::service::watched::{self, Launch};
 
 /// What came of a command whose jail was begun before its start was written.
 pub(super) enum Early {
-    /// It ran, or could not be launched.
-    Ran { ticket: Ticket, plan: Box<JailPlan>, launched: Box<Launched> },
+    /// It ran, or could not be launched; what it left running.
+    Ran { ticket: Ticket, plan: Box<JailPlan>, launched: Box<Launched>, left: Option<Left> },
+    /// Its session could not be joined.
+    Written { ticket: Ticket, plan: Box<JailPlan> },
     /// The session did not let it.
     Refused(Box<SessionShown>),
     /// The session has moved since the judgement.
     Moved,
 }
 
-/// Whether the jail of a command can be begun while its plan is made and its start is written: where nobody watches it,
-/// it leaves nothing, and nobody is asked. What is begun runs nothing before it is given the plan.
-pub(super) fn is_due(setting: &Setting, run: &Run, report: &Report, rights: &Rights, choice: Choice) -> bool {
-    !run.dry_run
+/// Where a command runs.
+pub(super) enum Where {
+    /// In namespaces of its own.
+    Alone,
+    /// In its session's.
+    Joined(Entered),
+}
+
+/// Where a command runs whose jail can be begun while its plan is made and its start is written: nobody watches it, it
+/// carries nothing on, and nobody is asked. What is begun runs nothing before it is given the plan. `called` is the
+/// session's keeper, which stays where the command is none of these.
+pub(super) fn is_due(
+    setting: &Setting,
+    run: &Run,
+    report: &Report,
+    rights: &Rights,
+    choice: Choice,
+    called: &mut Option<Entering>,
+) -> Option<Where> {
+    let due = !run.dry_run
         && report.judgement.evaluation.decision == Decision::Allow
         && !writes(rights)
         && watched::nobody(choice, run)
-        && !carry::may_change(&run.command, &report.judgement.classification)
-        && jobs::runs_alone(setting, &report.judgement)
+        && !carry::may_change(&run.command, &report.judgement.classification);
+    if !due {
+        return None;
+    }
+    if called.is_some() && evidence::asked_for(setting, run, &report.judgement).is_none() {
+        return called.take()?.entered().ok().map(Where::Joined);
+    }
+    jobs::runs_alone(setting, &report.judgement).then_some(Where::Alone)
 }
 
 /// Begins the jail, and beside it makes the plan and writes the start.
 pub(super) fn begin(
+    place: Where,
     setting: &mut Setting,
     run: &Run,
-    rights: &Rights,
-    choice: Choice,
+    (rights, choice): (&Rights, Choice),
     key: &str,
     report: &mut Report,
     secrets: &[String],
@@ -51,43 +76,51 @@ pub(super) fn begin(
     let call = call(key, &report.judgement, Some(rights))?;
     let beginning = plain::beginning(setting, run, rights);
     let (mut call, mut wrote) = (Some(call), None);
-    let launched = jail::launch_begun(
-        &beginning,
-        |which| {
-            let how = if which == Which::Best { jail::best } else { jail::plan };
-            let plan = plain::ready(setting, run, &report.judgement, rights, how)?;
-            let plan = in_session(setting, run, &report.judgement, rights, plan);
-            if let Some(call) = call.take() {
-                let store = state_directory(&setting.facts).to_owned();
-                let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
-                let source = report.judgement.source.clone();
-                let (started, notices) = start(bound, call, &source, report, (secrets, &store))?;
-                report.notices.extend(notices);
-                let runs = matches!(started, Started::Runs(_));
-                wrote = Some((started, plan.clone()));
-                if !runs {
-                    // Nobody sees this: what is begun ends.
-                    return Err(unknown(""));
-                }
-            }
-            Ok(plan)
-        },
-        |plan| plain::capture(run, plan),
-        None,
-    );
+    let joins = matches!(place, Where::Joined(_));
+    let plan = |which| {
+        let how = if which == Which::Best { jail::best } else { jail::plan };
+        let plan = plain::ready(setting, run, &report.judgement, rights, how)?;
+        let plan = in_session(setting, run, &report.judgement, rights, plan);
+        let Some(call) = call.take() else { return Ok(plan) };
+        let store = state_directory(&setting.facts).to_owned();
+        let Some(bound) = setting.bound.as_mut() else { return Err(unknown("")) };
+        let given = if joins { jobs::joining(bound, rights, plan.clone()) } else { plan.clone() };
+        let source = report.judgement.source.clone();
+        let (started, notices) = start(bound, call, &source, report, (secrets, &store))?;
+        report.notices.extend(notices);
+        let runs = matches!(started, Started::Runs(_));
+        wrote = Some((started, plan));
+        // Nobody sees the problem: what is begun ends.
+        if runs { Ok(given) } else { Err(unknown("")) }
+    };
+    let capture = |plan: &JailPlan| plain::capture(run, plan);
+    let launched = match place {
+        Where::Alone => {
+            jail::launch_begun(&beginning, plan, capture, None).map(|(_, outcome)| (outcome, None))
+        }
+        Where::Joined(session) => {
+            let mut plan = plan;
+            jail::launch_in_begun(&beginning, session, || plan(Which::Best), capture)
+        }
+    };
     let (ticket, plan) = match (wrote, launched.as_ref()) {
         (Some((Started::Moved, _)), _) => return Ok(Early::Moved),
         (Some((Started::Refused(session), _)), _) => return Ok(Early::Refused(session)),
-        (Some((Started::Runs(ticket), plan)), _) => (ticket, plan),
+        (Some((Started::Runs(ticket), plan)), _) => (ticket, Box::new(plan)),
         (None, Err(problem)) => return Err(problem.clone()),
         (None, Ok(_)) => return Err(unknown("")),
     };
-    let launched = launched.and_then(|(_, outcome)| {
+    if joins && launched.as_ref().is_err_and(|problem| problem.code == "setup_session") {
+        return Ok(Early::Written { ticket, plan });
+    }
+    let mut goes_on = None;
+    let launched = launched.and_then(|(outcome, left)| {
+        goes_on = left;
         let capture = plain::capture(run, &plan);
         let judgement = &report.judgement;
         let launch = Launch { setting, run, judgement, rights, plan: &plan, capture, choice };
         let effects = watched::unwatched(launch, &outcome)?;
         Ok((outcome, effects))
     });
-    Ok(Early::Ran { ticket, plan: Box::new(plan), launched: Box::new(launched) })
+    Ok(Early::Ran { ticket, plan, launched: Box::new(launched), left: goes_on })
 }

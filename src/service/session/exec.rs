@@ -24,6 +24,7 @@ use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
+use crate::jail::keeper::Entering;
 use crate::jail::{self, Exit, JailPlan, Outcome};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
@@ -97,6 +98,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         ..run.clone()
     };
     setting.sees_programs = watched::sees_programs(run.observe);
+    let mut called = if run.dry_run { None } else { jobs::call(&setting) };
     for _ in 0..ROUNDS {
         let policy = setting.policy()?;
         let judgement = setting.judge(&policy, &run.command)?;
@@ -121,10 +123,11 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             true => None,
         };
         let before = before.as_deref();
-        if let Some(rights) =
-            rights.as_ref().filter(|rights| early::is_due(&setting, run, &report, rights, choice))
-        {
-            match early::begin(&mut setting, run, rights, choice, &key, &mut report, &secrets)? {
+        let due = rights.as_ref().and_then(|rights| {
+            Some((rights, early::is_due(&setting, run, &report, rights, choice, &mut called)?))
+        });
+        if let Some((rights, place)) = due {
+            match early::begin(place, &mut setting, run, (rights, choice), &key, &mut report, &secrets)? {
                 Early::Moved => {
                     setting.follow()?;
                     continue;
@@ -133,10 +136,15 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
                     report.session = Some(*session);
                     return Ok(report);
                 }
-                Early::Ran { ticket, plan, launched } => {
+                Early::Ran { ticket, plan, launched, left } => {
                     let work = Work { run, rights, plan: &plan, choice, key: &key, before };
-                    let ran = Ran { launched: *launched, left: None, watch: Watch::Nothing };
+                    let left = left.map(|left| Goes { left, aside: None });
+                    let ran = Ran { launched: *launched, left, watch: Watch::Nothing };
                     return write_end(setting, work, report, ticket, ran, &secrets);
+                }
+                Early::Written { ticket, plan } => {
+                    let work = Work { run, rights, plan: &plan, choice, key: &key, before };
+                    return run_started(setting, work, report, ticket, None, &secrets);
                 }
             }
         }
@@ -180,7 +188,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
                 report.notices.extend(notices);
                 let (Some(rights), Some(plan)) = (rights, plan) else { return Err(unknown("")) };
                 let work = Work { run, rights: &rights, plan: &plan, choice, key: &key, before };
-                return run_started(setting, work, report, ticket, &secrets);
+                return run_started(setting, work, report, ticket, called, &secrets);
             }
         }
     }
@@ -354,6 +362,7 @@ fn run_started(
     work: Work<'_>,
     mut report: Report,
     ticket: Ticket,
+    mut called: Option<Entering>,
     secrets: &[String],
 ) -> Result<Report, Diagnostic> {
     let Work { run, rights, plan, choice, .. } = work;
@@ -380,7 +389,7 @@ fn run_started(
     let launched = watched::launch_by(
         launch,
         &mut |observer| {
-            let (outcome, leaves) = jobs::launch(launch, &whole, observer, &mut told)?;
+            let (outcome, leaves) = jobs::launch(launch, &whole, called.take(), observer, &mut told)?;
             *left.borrow_mut() = leaves;
             Ok(outcome)
         },

@@ -19,7 +19,7 @@ use super::{evidence, master};
 use crate::classify::{OpClass, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Effect, Held, Reply, What};
-use crate::jail::keeper::{Keeper, Left, Output, Place, has_ended};
+use crate::jail::keeper::{Entering, Keeper, Left, Output, Place, has_ended};
 use crate::jail::{self, JailPlan, Observer, Outcome};
 use crate::policy::{Decision, NetworkRight, Rights, StateLaw, WorkspaceRight};
 use crate::service::own_files::state_directory;
@@ -70,11 +70,12 @@ pub struct Written {
     pub dropped: u64,
 }
 
-/// Runs a planned command, of which `whole` is the plan with its lesser ones: in the session's namespaces where it has a keeper or the command needs one, else alone.
-/// Gives also what it left running.
+/// Runs a planned command, of which `whole` is the plan with its lesser ones: in the session's namespaces where it has a keeper or
+/// the command needs one, else alone. `called` is the keeper that was asked already. Gives also what it left running.
 pub(super) fn launch(
     launch: Launch<'_>,
     whole: &dyn Fn() -> Result<JailPlan, Diagnostic>,
+    called: Option<Entering>,
     mut observer: Option<&mut dyn Observer>,
     notices: &mut Vec<String>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
@@ -91,19 +92,24 @@ pub(super) fn launch(
     if evidence::asked_for(setting, run, judgement).is_some() {
         return alone(notices, None, observer);
     }
-    let place = Place::new(state_directory(&setting.facts), &bound.row.id);
-    let found = match Keeper::find(&place) {
-        Ok(None) if needs(judgement, &setting.place.workspace) => {
-            match Keeper::start(&place, plan.limits.scratch) {
-                // Of a host that gives none a command hears where it may matter to it.
-                Err(_) if !is_beside(judgement) => return alone(notices, None, observer),
-                started => started.map(Some),
-            }
+    let entering = match called {
+        Some(entering) => Ok(Some(entering)),
+        None => {
+            let place = Place::new(state_directory(&setting.facts), &bound.row.id);
+            let found = match Keeper::find(&place) {
+                Ok(None) if needs(judgement, &setting.place.workspace) => {
+                    match Keeper::start(&place, plan.limits.scratch) {
+                        // Of a host that gives none a command hears where it may matter to it.
+                        Err(_) if !is_beside(judgement) => return alone(notices, None, observer),
+                        started => started.map(Some),
+                    }
+                }
+                found => found,
+            };
+            found.and_then(|keeper| keeper.map(|keeper| keeper.enter(master::master())).transpose())
         }
-        found => found,
     };
-    let entered = found.and_then(|keeper| keeper.map(|keeper| keeper.enter(master::master())).transpose());
-    let session = match entered {
+    let session = match entering.and_then(|entering| entering.map(Entering::entered).transpose()) {
         Ok(Some(session)) => session,
         Ok(None) => return alone(notices, None, observer),
         Err(error) => {
@@ -114,9 +120,7 @@ pub(super) fn launch(
             );
         }
     };
-    let anything = bound.workflow.law(&bound.session).is_some_and(StateLaw::executes) && !rights.git_write;
-    let shares = |path: &Path| anything || SHARED.iter().any(|shared| path == Path::new(shared));
-    let joining = plan.clone().joining(shares, jail::no_terminal());
+    let joining = joining(bound, rights, plan.clone());
     let lent: Option<&mut dyn Observer> = match &mut observer {
         Some(observer) => Some(&mut **observer),
         None => None,
@@ -125,6 +129,22 @@ pub(super) fn launch(
         Err(problem) if problem.code == "setup_session" => alone(notices, Some(problem.message), observer),
         launched => launched,
     }
+}
+
+/// Asks the session's keeper, where there is one, to let a command join that is not judged yet: it answers meanwhile.
+pub(super) fn call(setting: &Setting) -> Option<Entering> {
+    let bound = setting.bound.as_ref()?;
+    let place = Place::new(state_directory(&setting.facts), &bound.row.id);
+    let keeper = if place.is_taken() { Keeper::find(&place).ok().flatten() } else { None };
+    // What went wrong is met again, and told, by whoever then looks for it.
+    keeper?.enter(master::master()).ok()
+}
+
+/// The plan of a command that joins its session.
+pub(super) fn joining(bound: &Bound, rights: &Rights, plan: JailPlan) -> JailPlan {
+    let anything = bound.workflow.law(&bound.session).is_some_and(StateLaw::executes) && !rights.git_write;
+    let shares = |path: &Path| anything || SHARED.iter().any(|shared| path == Path::new(shared));
+    plan.joining(shares, jail::no_terminal())
 }
 
 /// Whether a command runs alone: its session has no keeper, and it needs none.
