@@ -99,8 +99,11 @@ impl<'a> Findings<'a> {
         if path::is_device(text) && matches!(class, OpClass::FileWrite | OpClass::FileModify) {
             self.push(OpClass::Destructive, Subject::Path(text.to_owned()), span);
         }
-        let subject = self.place.resolve(text).map_or(Subject::Unknown, Subject::Path);
-        self.push(class, subject, span);
+        let mut subjects = Vec::with_capacity(1);
+        self.place.each(text, |path| subjects.push(path.map_or(Subject::Unknown, Subject::Path)));
+        for subject in subjects {
+            self.push(class, subject, span);
+        }
     }
 
     /// A class on a path that only run time will tell.

@@ -66,8 +66,8 @@ struct Around<'s> {
     place: Place,
     /// What it changes of the shell's state outlives it.
     lasting: bool,
-    /// It may not run.
-    conditional: bool,
+    /// The chain of `&&` that it stands in.
+    chain: u32,
     /// It calls a function of the script, whose body is judged where it stands.
     calls: bool,
 }
@@ -155,7 +155,7 @@ impl<'e> Judge<'e> {
     }
 
     fn segment<'s>(&mut self, segment: &'s Segment, source: &'s str, outer: Option<&Around<'s>>) {
-        let place = self.at.enter(&segment.context).clone();
+        let place = self.at.enter(segment);
         let mut around = Self::around(segment, source, outer, place.clone());
         let mut findings = Findings::new(&place);
         findings.remote = around.remote;
@@ -218,7 +218,7 @@ impl<'e> Judge<'e> {
             place,
             calls: segment.calls_function,
             lasting: !context.in_function,
-            conditional: context.conditional,
+            chain: context.chain,
         }
     }
 
@@ -323,7 +323,8 @@ impl<'e> Judge<'e> {
             return;
         }
         let mut beside = around.beside();
-        beside.place = moved;
+        // A trap's text runs wherever its shell stands then.
+        beside.place = if base == "trap" && self.at.moves() { moved.moved(None) } else { moved };
         beside.lasting &= lasts(base);
         beside.closed &= is_bounded || traits.has(Traits::WRAPPER);
         let body = around.body.filter(|_| findings.reads_stdin);
@@ -382,7 +383,7 @@ impl<'e> Judge<'e> {
         self.depth -= 1;
         let end = self.at.at_the_end();
         if here && around.lasting && end != around.place {
-            at.go(end, around.conditional);
+            at.go(end, around.chain);
         }
         self.at = at;
         if !here {
@@ -397,17 +398,10 @@ impl<'e> Judge<'e> {
             self.environment = Some(span);
         }
         match base {
-            "cd" | "pushd" if around.lasting => {
-                let target = words.iter().find(|arg| !arg.value.known_prefix().starts_with('-'));
-                let dash = words.iter().any(|arg| arg.value.literal() == Some("-"));
-                let place = match target {
-                    Some(arg) => around.place.moved(Word::whole(arg).pattern().as_deref()),
-                    None if dash || base == "pushd" => around.place.moved(None),
-                    None => around.place.moved(Some("~")),
-                };
-                self.at.go(place, around.conditional);
+            "cd" | "pushd" | "popd" if around.lasting => {
+                let place = self.at.target(base, words, &around.place);
+                self.at.go(place, around.chain);
             }
-            "popd" if around.lasting => self.at.go(around.place.moved(None), around.conditional),
             "alias" => {
                 for arg in words {
                     let known = arg.value.known_prefix();
@@ -484,7 +478,7 @@ pub fn reads_by_nature(words: &[String]) -> OpSet {
     let Some(row) = verb.value.literal().and_then(program_name).and_then(registry::lookup) else {
         return OpSet::EMPTY;
     };
-    let place = Place { cwd: None, home: String::new() };
+    let place = Place::unknown("");
     let mut findings = Findings::new(&place);
     let leaf = evaluate::evaluate(row, Word::whole(verb), rest, false, &mut findings).leaf;
     let operands = leaf.operands;
@@ -513,8 +507,7 @@ fn program_name(name: &str) -> Option<&str> {
             || directory.ends_with('/')
             || directory.contains("//")
             || directory.contains("/."));
-    let place = Place { cwd: None, home: String::new() };
-    let plain = if is_roundabout { place.resolve(directory) } else { None };
+    let plain = if is_roundabout { Place::unknown("").fixed(directory) } else { None };
     plain.is_some_and(|directory| SYSTEM_DIRECTORIES.contains(&&*directory)).then_some(base)
 }
 

@@ -136,7 +136,7 @@ pub fn classify_line(source: &str, environment: &Environment) -> Classification 
 
 /// Classifies a script that was read from `source`.
 pub fn classify(source: &str, script: &Script, environment: &Environment) -> Classification {
-    let place = Place { cwd: Some(environment.cwd.clone()), home: environment.home.clone() };
+    let place = Place::at(&environment.cwd, &environment.home);
     let mut judge = Judge::new(&environment.rows, place);
     judge.script(script, source);
     let mut segments = judge.segments;
@@ -168,7 +168,7 @@ pub fn classify(source: &str, script: &Script, environment: &Environment) -> Cla
 /// FileSearch, `cat` gives FileRead. What options, further operands and redirects would add is not in it (`uniq` reads,
 /// although its second operand is written).
 pub fn entry_classes(tokens: &[String]) -> OpSet {
-    let place = Place { cwd: None, home: String::new() };
+    let place = Place::unknown("");
     let rows = UserRows::default();
     let mut judge = Judge::new(&rows, place);
     judge.script(&shell::from_argv(tokens), "");

@@ -3,33 +3,87 @@
 //! Danger: links are not followed here. A subject names what the text says, for messages, interrupts and rules; the jail
 //! judges the real file.
 
-/// Where a command stands.
+/// Directories that a command may stand in, before there are so many that it may be any.
+const MOST: usize = 4;
+
+/// Where a command stands: in one of some directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The tracked working directory; none once a `cd` could not be followed.
-    pub cwd: Option<String>,
+    /// Where it may stand, the likeliest first.
+    known: Vec<String>,
+    /// It may stand elsewhere too: a `cd` could not be followed.
+    elsewhere: bool,
     /// HOME, for `~`.
     pub home: String,
 }
 
 impl Place {
-    /// `text` as an absolute path without `.`, `..` and doubled slashes; none when the working directory is unknown.
-    pub fn resolve(&self, text: &str) -> Option<String> {
-        let expanded = match text.strip_prefix('~') {
-            Some("") => self.home.clone(),
-            Some(rest) if rest.starts_with('/') => format!("{}{rest}", self.home),
-            _ => text.to_owned(),
-        };
-        if expanded.starts_with('/') {
-            return Some(normalise("", &expanded));
-        }
-        self.cwd.as_deref().map(|cwd| normalise(cwd, &expanded))
+    /// One directory.
+    pub fn at(directory: &str, home: &str) -> Self {
+        Self { known: vec![directory.to_owned()], elsewhere: false, home: home.to_owned() }
     }
 
-    /// The place after `cd text`.
+    /// Any directory.
+    pub fn unknown(home: &str) -> Self {
+        Self { known: Vec::new(), elsewhere: true, home: home.to_owned() }
+    }
+
+    /// The directories, and whether it may be another one.
+    #[cfg(test)]
+    pub(super) fn parts(&self) -> (&[String], bool) {
+        (&self.known, self.elsewhere)
+    }
+
+    /// What `text` names, as absolute paths without `.`, `..` and doubled slashes; none where that is not known.
+    pub fn each(&self, text: &str, mut named: impl FnMut(Option<String>)) {
+        if let Some(path) = self.fixed(text) {
+            return named(Some(path));
+        }
+        for directory in &self.known {
+            named(Some(normalise(directory, text)));
+        }
+        if self.elsewhere {
+            named(None);
+        }
+    }
+
+    /// `text` as an absolute path, where it is the same from everywhere.
+    pub fn fixed(&self, text: &str) -> Option<String> {
+        match text.strip_prefix('~') {
+            Some("") => Some(normalise("", &self.home)),
+            Some(rest) if rest.starts_with('/') => Some(normalise(&self.home, rest)),
+            _ => text.starts_with('/').then(|| normalise("", text)),
+        }
+    }
+
+    /// The place after `cd text` that worked; none: nobody knows where to.
     #[must_use]
     pub fn moved(&self, text: Option<&str>) -> Self {
-        Self { cwd: text.and_then(|text| self.resolve(text)), home: self.home.clone() }
+        let mut place = Self { known: Vec::new(), elsewhere: text.is_none(), home: self.home.clone() };
+        self.each(text.unwrap_or("/"), |directory| match directory {
+            Some(directory) if text.is_some() => place.add(directory),
+            _ => place.elsewhere = true,
+        });
+        place
+    }
+
+    /// Also the directories of another.
+    pub fn join(&mut self, other: &Self) {
+        self.elsewhere |= other.elsewhere;
+        for directory in &other.known {
+            self.add(directory.clone());
+        }
+    }
+
+    fn add(&mut self, directory: String) {
+        if self.known.contains(&directory) {
+            return;
+        }
+        if self.known.len() < MOST {
+            self.known.push(directory);
+        } else {
+            self.elsewhere = true;
+        }
     }
 }
 
@@ -122,7 +176,12 @@ mod tests {
 
     #[test]
     fn paths_are_joined_lexically() {
-        let place = Place { cwd: Some("/w/src".into()), home: "/home/u".into() };
+        let place = Place::at("/w/src", "/home/u");
+        let names = |place: &Place, text: &str| {
+            let mut found = Vec::new();
+            place.each(text, |path| found.push(path.unwrap_or_default()));
+            found.join(" ")
+        };
         for (text, path) in [
             ("a", "/w/src/a"),
             ("../a//b/./c", "/w/a/b/c"),
@@ -132,10 +191,22 @@ mod tests {
             ("*.rs", "/w/src/*.rs"),
             ("../../..", "/"),
         ] {
-            assert_eq!(place.resolve(text).as_deref(), Some(path));
+            assert_eq!(names(&place, text), path);
         }
-        assert_eq!(place.moved(None).resolve("a"), None);
-        assert_eq!(place.moved(None).resolve("/a").as_deref(), Some("/a"));
+        assert_eq!(names(&place.moved(None), "a"), "");
+        assert_eq!(names(&place.moved(None), "/a"), "/a");
+        let mut several = place.moved(Some("../x"));
+        several.join(&place);
+        several.join(&place);
+        assert_eq!(names(&several, "a"), "/w/x/a /w/src/a");
+        assert_eq!(names(&several.moved(Some("..")), "a"), "/w/a");
+        for name in ["b", "c", "d"] {
+            several.join(&place.moved(Some(name)));
+        }
+        assert_eq!(
+            several.parts(),
+            (&["/w/x", "/w/src", "/w/src/b", "/w/src/c"].map(str::to_owned)[..], true)
+        );
     }
 
     #[test]

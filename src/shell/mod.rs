@@ -26,7 +26,7 @@ pub mod word;
 
 use trust::Problem;
 
-pub use segment::{Assignment, Context, Redirect, RedirectOp, Segment};
+pub use segment::{Assignment, Chain, Context, Redirect, RedirectOp, Segment, Subshell};
 pub use word::{Arg, Piece, Span, Value};
 
 /// Whether the reading of a script may be relied on.
@@ -60,8 +60,12 @@ pub struct Script {
     pub opaque: Option<(&'static str, Span)>,
     /// Names that get a value otherwise than by an assignment or a builtin: `for PATH in .`, `((PATH = 1))`, `${PATH:=.}`.
     pub assigned: Vec<String>,
-    /// The subshells, numbered from 1: in which shell each is.
-    pub shells: Vec<u32>,
+    /// The subshells, numbered from 1.
+    pub shells: Vec<Subshell>,
+    /// The loops, numbered from 1: in which loop each is.
+    pub loops: Vec<u32>,
+    /// The chains of `&&`, numbered from 1.
+    pub chains: Vec<Chain>,
 }
 
 /// Reads a command line or script. Total: what cannot be read for certain is [`Trust::Untrusted`].
@@ -75,6 +79,8 @@ pub fn parse(source: &str) -> Script {
             assigned: Vec::new(),
             functions: Vec::new(),
             shells: Vec::new(),
+            loops: Vec::new(),
+            chains: Vec::new(),
         };
     }
     let reading = lexer::read(source);
@@ -89,6 +95,8 @@ pub fn parse(source: &str) -> Script {
         assigned: assigned::find(&reading, source.as_bytes()),
         segments,
         shells: reading.shells,
+        loops: reading.looped,
+        chains: reading.chains,
         functions: reading.definitions.into_iter().map(|definition| definition.name).collect(),
     }
 }
@@ -127,6 +135,8 @@ pub fn from_argv(argv: &[String]) -> Script {
         assigned: Vec::new(),
         functions: Vec::new(),
         shells: Vec::new(),
+        loops: Vec::new(),
+        chains: Vec::new(),
     }
 }
 

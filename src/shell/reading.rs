@@ -1,7 +1,7 @@
 //! What the lexer hands on beside the skeleton: commands with their words, redirects and places.
 
 use super::loops::Loop;
-use super::segment::{Context, RedirectOp};
+use super::segment::{Chain, Context, RedirectOp, Subshell};
 use super::skeleton::Skeleton;
 use super::trust::Problem;
 use super::word::Span;
@@ -113,28 +113,33 @@ pub(super) struct Reading {
     pub(super) words: usize,
     /// Bytes read ahead so far.
     pub(super) looked_ahead: usize,
-    /// The subshells, numbered from 1: in which shell each is.
-    pub(super) shells: Vec<u32>,
-    /// Loops so far.
-    pub(super) looped: u32,
+    /// The subshells, numbered from 1.
+    pub(super) shells: Vec<Subshell>,
+    /// The chains of `&&`, numbered from 1.
+    pub(super) chains: Vec<Chain>,
+    /// All loops, numbered from 1: in which loop each is.
+    pub(super) looped: Vec<u32>,
     /// A limit was passed: nothing more is read.
     pub(super) stopped: bool,
 }
 
 impl Reading {
-    /// A subshell of `parent`.
-    pub(super) fn subshell(&mut self, parent: u32) -> u32 {
-        self.shells.push(parent);
+    /// A subshell where commands have the context `around`.
+    pub(super) fn subshell(&mut self, around: Context) -> u32 {
+        self.shells.push(Subshell { within: around.shell, looped: around.looped });
         u32::try_from(self.shells.len()).unwrap_or(u32::MAX)
     }
 
-    /// The loop that a loop in this context belongs to: itself, or the one around it.
-    pub(super) fn looped(&mut self, context: Context) -> u32 {
-        if context.looped != 0 {
-            return context.looped;
-        }
-        self.looped += 1;
-        self.looped
+    /// A chain inside another one; `otherwise`: where that one, the first of its list, failed.
+    pub(super) fn chain(&mut self, within: u32, otherwise: u32) -> u32 {
+        self.chains.push(Chain { within, otherwise });
+        u32::try_from(self.chains.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A loop where commands have the context `around`.
+    pub(super) fn looped(&mut self, around: Context) -> u32 {
+        self.looped.push(around.looped);
+        u32::try_from(self.looped.len()).unwrap_or(u32::MAX)
     }
 
     /// Notes a problem once per code.

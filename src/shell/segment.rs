@@ -43,12 +43,32 @@ pub struct Context {
     pub subshell: bool,
     /// In which shell, as a number of [`Script::shells`](super::Script::shells); 0 is the script's own.
     pub shell: u32,
-    /// In which loop of that shell, the outermost; 0 for none. It may run before and after everything else in it.
+    /// In which loop, as a number of [`Script::loops`](super::Script::loops); 0 for none. It may run before and after
+    /// everything else in it.
     pub looped: u32,
-    /// After `||`, behind a negation, or in a branch beside others: what stands before it may not have run, or failed.
-    pub alternative: bool,
+    /// In which chain of `&&`, as a number of [`Script::chains`](super::Script::chains): it runs only where all before it
+    /// in that chain, and in those that one stands in, succeeded.
+    pub chain: u32,
     /// Which pipeline it belongs to: segments joined by `|` share the number.
     pub pipeline: u32,
+}
+
+/// Where a subshell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subshell {
+    /// In which shell.
+    pub within: u32,
+    /// In which loop, as [`Context::looped`] says it.
+    pub looped: u32,
+}
+
+/// Where a chain of `&&` stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chain {
+    /// In which chain; 0 is the script.
+    pub within: u32,
+    /// It runs where this chain, with which its list begins, failed; 0 where it stands otherwise.
+    pub otherwise: u32,
 }
 
 /// `NAME=value` or `NAME+=value`.

@@ -22,6 +22,7 @@ mod matcher;
 mod metamorphic;
 mod mutated;
 mod runner;
+mod stands;
 mod traced;
 
 use std::time::{Duration, Instant};

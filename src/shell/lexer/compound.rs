@@ -100,7 +100,7 @@ impl Lexer<'_, '_> {
 
     fn part(&mut self, list: &mut List, text: &[u8], from: &[Kind], to: Kind) {
         if self.closing_token(list, text, from) {
-            self.switch_level(list, to, true, matches!(text, b"elif" | b"else"));
+            self.switch_level(list, to, true);
         } else {
             list.restart();
         }
@@ -123,7 +123,7 @@ impl Lexer<'_, '_> {
             self.problem("misplaced_keyword");
         }
         if !time {
-            Self::negate(list);
+            self.negate(list);
         }
         let needed = list.needs_command;
         list.restart();
@@ -374,7 +374,6 @@ impl Lexer<'_, '_> {
         }
         self.out().token(b"in");
         inner.conditional = true;
-        inner.alternative = true;
         self.push_level(list, Kind::Case, inner);
         self.case_patterns(list);
     }
@@ -434,7 +433,7 @@ impl Lexer<'_, '_> {
             self.stand_in();
         }
         self.out().token(b";;");
-        self.switch_level(list, Kind::Case, true, true);
+        self.switch_level(list, Kind::Case, true);
         self.case_patterns(list);
     }
 
@@ -471,7 +470,7 @@ impl Lexer<'_, '_> {
         self.out().token(b"(");
         let mut inner = inner;
         inner.subshell = true;
-        (inner.shell, inner.looped) = (self.reading.subshell(inner.shell), 0);
+        inner.shell = self.reading.subshell(inner);
         self.nested(|lexer| {
             if !lexer.list(Some(b')'), inner) {
                 lexer.problem("missing_command");

@@ -172,7 +172,7 @@ impl Lexer<'_, '_> {
         context.depth = context.depth.saturating_add(1);
         context.in_substitution = true;
         context.subshell = true;
-        (context.shell, context.looped) = (self.reading.subshell(context.shell), 0);
+        context.shell = self.reading.subshell(context);
         context.piped_in |= kind == Substitution::Output;
         context.piped_out = kind == Substitution::Input;
         context

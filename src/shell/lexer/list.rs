@@ -51,10 +51,13 @@ pub(super) struct Level {
     piped: bool,
     /// The present pipeline stands behind `&&` or `||`.
     chained: bool,
-    /// The present pipeline stands behind `||`, or behind `!`.
-    alternative: bool,
-    /// The present chain has a `!`.
-    negated: bool,
+    /// The chain of `&&` that is being read, and whether its list begins with it.
+    chain: u32,
+    leads: bool,
+    /// The present pipeline stands behind `||`.
+    skipped: bool,
+    /// The chain of the present pipeline, where it stands behind `!`: others do not run only where it succeeded.
+    negated: Option<u32>,
     /// The present command was started by `coproc`.
     coprocess: bool,
     /// The shell of the present pipeline element, where it has one of its own.
@@ -65,7 +68,7 @@ pub(super) struct Level {
     /// First command of the present pipeline element.
     element: usize,
     /// First command of the present chain of pipelines: what `&` sends to the background.
-    chain: usize,
+    first: usize,
     /// Which of the reading's loops it is the body of.
     pub(super) looped: Option<usize>,
 }
@@ -112,9 +115,9 @@ impl List {
         context.conditional |= level.chained;
         context.background |= level.coprocess;
         context.subshell |= level.piped || level.coprocess;
-        context.alternative |= level.alternative;
+        context.chain = level.negated.unwrap_or(level.chain);
         if let Some(shell) = level.shell {
-            (context.shell, context.looped) = (shell, 0);
+            context.shell = shell;
         }
         context.pipeline = level.pipeline;
         context
@@ -163,14 +166,16 @@ impl Lexer<'_, '_> {
             filled: false,
             piped: false,
             chained: false,
-            alternative: false,
-            negated: false,
+            chain: self.reading.chain(base.chain, 0),
+            leads: true,
+            skipped: false,
+            negated: None,
             coprocess: false,
             shell: None,
             shells: (shells, shells),
             pipeline: self.pipelines,
             element: commands,
-            chain: commands,
+            first: commands,
             looped: None,
         }
     }
@@ -185,11 +190,10 @@ impl Lexer<'_, '_> {
     }
 
     /// Starts another part of the open compound (`then`, `do`, `else` …).
-    pub(super) fn switch_level(&mut self, list: &mut List, kind: Kind, conditional: bool, alternative: bool) {
+    pub(super) fn switch_level(&mut self, list: &mut List, kind: Kind, conditional: bool) {
         let Some(old) = list.levels.pop() else { return };
         let mut base = old.base;
         base.conditional |= conditional;
-        base.alternative |= alternative || old.negated;
         self.push_level(list, kind, base);
     }
 
@@ -321,18 +325,17 @@ impl Lexer<'_, '_> {
         let shells = self.reading.shells.len();
         self.pipelines += 1;
         let pipeline = self.pipelines;
+        let chain = self.reading.chain(list.level().map_or(0, |level| level.base.chain), 0);
         if let Some(level) = list.level_mut() {
             level.piped = false;
             level.chained = false;
-            level.alternative = false;
-            // A condition ends with what its last chain says, and any of them may have been the last.
-            level.negated &= matches!(level.kind, Kind::If | Kind::LoopCondition);
+            (level.chain, level.leads, level.skipped, level.negated) = (chain, true, false, None);
             level.coprocess = false;
             level.shell = None;
             level.shells = (shells, shells);
             level.pipeline = pipeline;
             level.element = commands;
-            level.chain = commands;
+            level.first = commands;
         }
     }
 
@@ -377,7 +380,15 @@ impl Lexer<'_, '_> {
         if let Some(level) = list.level_mut() {
             level.piped = false;
             level.chained = true;
-            level.alternative |= operator == b"||" || level.negated;
+            level.negated = None;
+            let failed = if level.leads { level.chain } else { 0 };
+            if operator == b"||" {
+                (level.chain, level.leads) = (self.reading.chain(level.base.chain, failed), false);
+            } else if std::mem::replace(&mut level.skipped, false) {
+                // `a || b && c`: where `a` worked `c` runs without `b`.
+                level.chain = self.reading.chain(level.base.chain, 0);
+            }
+            level.skipped = operator == b"||";
             level.coprocess = false;
             level.shell = None;
             level.shells.0 = shells;
@@ -402,7 +413,7 @@ impl Lexer<'_, '_> {
         }
         let before = list.level().map_or(0, |level| level.shells.0);
         self.own_shell(list, element, before);
-        let next = list.level().map(|level| self.reading.subshell(level.base.shell));
+        let next = list.level().map(|level| self.reading.subshell(level.base));
         let shells = self.reading.shells.len();
         if let Some(level) = list.level_mut() {
             level.piped = true;
@@ -416,47 +427,43 @@ impl Lexer<'_, '_> {
     }
 
     fn send_to_background(&mut self, list: &List) {
-        let chain = list.level().map_or(0, |level| level.chain);
-        for command in self.reading.commands.iter_mut().skip(chain) {
+        let first = list.level().map_or(0, |level| level.first);
+        for command in self.reading.commands.iter_mut().skip(first) {
             command.context.background = true;
             command.context.subshell = true;
         }
         let before = list.level().map_or(0, |level| level.shells.1);
-        self.own_shell(list, chain, before);
+        self.own_shell(list, first, before);
     }
 
     /// What began at a command, when there were so many shells, turns out to run in a shell of its own.
     fn own_shell(&mut self, list: &List, first: usize, before: usize) {
         let Some(base) = list.level().map(|level| level.base) else { return };
-        let own = self.reading.subshell(base.shell);
+        let own = self.reading.subshell(base);
         let last = self.reading.shells.len() - 1;
-        for parent in
-            self.reading.shells.iter_mut().take(last).skip(before).filter(|parent| **parent == base.shell)
-        {
-            *parent = own;
+        for shell in self.reading.shells.iter_mut().take(last).skip(before) {
+            if shell.within == base.shell {
+                shell.within = own;
+            }
         }
         for command in self.reading.commands.iter_mut().skip(first) {
-            let context = &mut command.context;
-            if context.shell == base.shell {
-                context.shell = own;
-                if context.looped == base.looped {
-                    context.looped = 0;
-                }
+            if command.context.shell == base.shell {
+                command.context.shell = own;
             }
         }
     }
 
-    /// `!`: what follows runs where this fails.
-    pub(super) fn negate(list: &mut List) {
+    /// `!`: what follows in the chain runs where this fails.
+    pub(super) fn negate(&mut self, list: &mut List) {
         if let Some(level) = list.level_mut() {
-            level.negated = true;
+            level.negated = Some(self.reading.chain(level.chain, 0));
         }
     }
 
     pub(super) fn begin_coprocess(&mut self, list: &mut List) {
         if let Some(level) = list.level_mut() {
             level.coprocess = true;
-            level.shell = Some(self.reading.subshell(level.base.shell));
+            level.shell = Some(self.reading.subshell(level.base));
         }
     }
 
