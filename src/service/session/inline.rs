@@ -37,7 +37,8 @@ pub fn agent_command(command: &Command) -> Result<Option<Vec<String>>, Diagnosti
     let reading = reading::read(command)?;
     let script = &reading.script;
     let [segment] = &script.segments[..] else { return Ok(None) };
-    let alone = segment.context == Context { pipeline: segment.context.pipeline, ..Context::default() }
+    let Context { pipeline, chain, .. } = segment.context;
+    let alone = segment.context == Context { pipeline, chain, ..Context::default() }
         && segment.assignments.is_empty()
         && segment.redirects.is_empty()
         && segment.span.of(&reading.source) == reading.source.trim()
