@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::kit::{json, start};
+use crate::kit::{json, line, person, replays, start, state, waiting};
 use crate::project::Project;
 
 fn run(project: &Project, line: &str) -> serde_json::Value {
@@ -79,4 +79,44 @@ fn a_session_says_how_its_commands_are_watched() {
     let project = Project::new();
     start(&project, &["--observe", "reads", "--workflow", &workflow(&project)]);
     assert_eq!(run(&project, "python3 -c 1")["observed"]["mode"], "reads");
+}
+
+#[test]
+fn what_nobody_watched_is_not_taken_for_unchanged() {
+    if !crate::kit::has_person("what_nobody_watched_is_not_taken_for_unchanged") {
+        return;
+    }
+    let project = Project::new();
+    let file = project.outside().join("asks.json");
+    fs::write(
+        &file,
+        r#"{"id":"w","initial":"work","states":{
+            "work":{"allowed_tools":["Read","Write","Bash"],"on":{"GO":{"target":"review","requires_approval":true}}},
+            "review":{"allowed_tools":["Read"],"on":{"END":"failed"}},
+            "failed":{"type":"final"}}}"#,
+    )
+    .unwrap();
+    for (how, watched) in [("auto", true), ("off", false)] {
+        let id = start(&project, &["--observe", how, "--workflow", file.to_str().unwrap()]);
+        // It names one file and writes another.
+        run(&project, "ln -sf README.md link; echo x > link");
+        let asked = line(&project, "swbox transition GO");
+        assert!(asked.code == 126 && asked.stdout.contains("a person must say yes"), "{how}: {asked:?}");
+        let approval = waiting(&project, &id).pop().unwrap();
+        let no = person(&project, &["approve", &approval], &[("Type \"review\"", "no")]);
+        assert_eq!(no.output.contains("nobody watched what 1 command wrote"), !watched, "{no:?}");
+        assert!(!watched || no.output.contains("README.md"), "{no:?}");
+        // A line that writes nothing by its text.
+        let value = run(&project, "python3 -c 1; cd .");
+        assert_eq!(
+            value["session"]["touched"]["source"],
+            if watched { "observed" } else { "none" },
+            "{value}"
+        );
+        let yes = person(&project, &["approve", &approval], &[("Type \"review\"", "review")]);
+        assert_eq!(yes.code == 0, watched, "{yes:?}");
+        assert_eq!(state(&project), if watched { "review" } else { "work" });
+        replays(&project, &id);
+        assert_eq!(person(&project, &["session", "end", &id], &[("Type", &id)]).code, 0);
+    }
 }

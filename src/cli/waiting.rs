@@ -91,6 +91,16 @@ pub(super) fn text(out: &mut String, waiting: &Waiting, paint: Paint) {
     if !waiting.changes.is_empty() {
         line("", &total(&waiting.changes, what.files.len()));
     }
+    if what.unseen > 0 {
+        let (files, commands) = match (what.files.is_empty(), what.unseen) {
+            (true, 1) => ("files may have changed", "1 command".to_owned()),
+            (false, 1) => ("these may not be all", "1 command".to_owned()),
+            (true, count) => ("files may have changed", format!("{count} commands")),
+            (false, count) => ("these may not be all", format!("{count} commands")),
+        };
+        let text = format!("{files}: nobody watched what {commands} wrote since the last approval");
+        line("unseen", &paint.yellow(&text));
+    }
 }
 
 /// One file as `git diff --stat` would tell it.

@@ -73,6 +73,7 @@ impl Run<'_> {
             Ok(reply) => {
                 self.session.seen.approvals += 1;
                 self.session.changed.clear();
+                self.session.unseen = 0;
                 reply
             }
             Err(refusal) => {
@@ -160,6 +161,7 @@ impl Run<'_> {
             mismatches: Vec::new(),
             evidence: Vec::new(),
             files: self.session.changed.iter().cloned().collect(),
+            unseen: self.session.unseen,
             command: None,
             planted: all.clone(),
         })));
@@ -219,6 +221,7 @@ impl Run<'_> {
             mismatches: Vec::new(),
             evidence: Vec::new(),
             files: self.session.changed.iter().cloned().collect(),
+            unseen: self.session.unseen,
             command: call.question.clone(),
             planted: Vec::new(),
         })));

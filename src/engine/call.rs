@@ -258,6 +258,7 @@ impl Run<'_> {
             return kept;
         }
         self.session.last_write = self.session.position;
+        self.session.unseen = self.session.unseen.saturating_add(u32::from(lost));
         let before = self.session.current.visit.files.len();
         for path in &kept {
             if self.session.changed.len() < MAX_FILES {

@@ -99,8 +99,11 @@ pub struct ParkedShown {
     pub mismatches: Vec<Mismatch>,
     /// What was proven.
     pub evidence: Vec<Proof>,
-    /// Files changed since the last approval.
+    /// Files changed since the last approval, as far as was seen.
     pub files: Vec<String>,
+    /// Commands since then of which nobody saw all that they changed.
+    #[serde(default, skip_serializing_if = "super::event::is_zero")]
+    pub unseen: u32,
     /// What a command is, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Box<Question>>,

@@ -260,7 +260,7 @@ pub struct Results {
 
 /// Journals from before a count was kept are read and written as they are.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-const fn is_zero(count: &u32) -> bool {
+pub(super) const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 

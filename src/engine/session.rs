@@ -32,6 +32,9 @@ pub struct Session {
     pub proofs: Vec<Proof>,
     /// Files changed since the last approval, at most [`MAX_FILES`](super::MAX_FILES) of them.
     pub changed: BTreeSet<String>,
+    /// Commands since then of which nobody saw all that they changed.
+    #[serde(default, skip_serializing_if = "super::event::is_zero")]
+    pub unseen: u32,
     /// What swbox saw.
     pub seen: Seen,
     /// A transition that waits for something.
@@ -347,6 +350,7 @@ impl Session {
             last_write: 0,
             proofs: Vec::new(),
             changed: BTreeSet::new(),
+            unseen: 0,
             seen: Seen::default(),
             pending: None,
             parked: Vec::new(),

@@ -194,6 +194,7 @@ impl Run<'_> {
             mismatches,
             evidence: evidence::proofs(&self.session, &conditions.evidence),
             files: self.session.changed.iter().cloned().collect(),
+            unseen: self.session.unseen,
             command: None,
             planted: Vec::new(),
         })));

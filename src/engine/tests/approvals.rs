@@ -73,6 +73,7 @@ fn a_write_after_parking_makes_it_stale() {
     assert_eq!(refusal(walk.approve("e5")).code, RefusalCode::ApprovalStale);
     walk.event("GO");
     walk.send(What::Ended(Ended { call: "gone".into(), lost: true, ..Ended::default() }));
+    assert_eq!((walk.session.changed.len(), walk.session.unseen), (1, 1));
     assert_eq!(refusal(walk.approve("e8")).code, RefusalCode::ApprovalStale);
     let asked = |tree: &str| {
         What::Transition(Transition { event: "GO".into(), tree: Some(tree.into()), ..Transition::default() })

@@ -28,7 +28,8 @@ pub(super) enum Watch {
 pub(super) struct Touched {
     pub(super) source: &'static str,
     pub(super) files: Option<Vec<String>>,
-    /// Whether what was seen can be all; a look makes no such claim and counts as before.
+    /// Whether what was seen can be all. The files that a line names are not: a link leads to another one, and a program
+    /// may do more than is known of it.
     pub(super) whole: bool,
 }
 
@@ -63,7 +64,7 @@ impl Watch {
                 ("named", Some(before.changed_until(&Tree::look_at(workspace, &paths))))
             }
         };
-        Touched { source, files, whole: true }
+        Touched { source, files, whole: source == "looked" }
     }
 }
 
