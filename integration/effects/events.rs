@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -119,6 +119,33 @@ fn a_descriptor_of_the_caller_takes_them_and_the_command_does_not_get_it() {
     assert!(!ran.stdout.lines().any(|name| name == "4"), "{ran:?}");
     let events = events(&project.outside().join("log"));
     assert_eq!(events.last().unwrap()["event"], "exit");
+}
+
+/// Nobody saw it being opened.
+#[test]
+fn a_change_by_a_stream_that_is_a_file_of_the_workspace_is_told() {
+    let project = Project::new();
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    fs::write(project.path().join("made"), "x").unwrap();
+    let law = r#"{"id":"law","initial":"work","states":{
+        "work":{"allowed_tools":["Read","Write","Bash"],"on":{"END":"failed"}},"failed":{"type":"final"}}}"#;
+    fs::write(project.outside().join("law.json"), law).unwrap();
+    for (given, told) in [("made", Some("made")), ("../outside/made", None)] {
+        let script = format!(
+            "{swbox} exec --events ../outside/log --workflow ../outside/law.json -c \"python3 -c 'import os; os.fchmod(1, 0o640)'\" >>{given}"
+        );
+        let ran = project.bare(&script);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let events = events(&project.outside().join("log"));
+        let touches = events.iter().filter(|event| event["event"] == "touch");
+        let names: Vec<_> = touches.map(|touch| PathBuf::from(touch["path"].as_str().unwrap())).collect();
+        assert_eq!(
+            names,
+            told.map(|name| project.path().join(name)).into_iter().collect::<Vec<_>>(),
+            "{events:?}"
+        );
+        fs::remove_file(project.outside().join("log")).unwrap();
+    }
 }
 
 #[test]

@@ -200,7 +200,8 @@ print(os.path.exists('here'))
     Verdict::Passed
 }
 
-/// The kernel has one listener for a chain of filters: the command runs unwatched and the report says so, or not at all.
+/// The kernel has one listener for a chain of filters: whoever insists on it runs unwatched and the report says so, or not at
+/// all; swbox itself traces.
 fn nested() -> Verdict {
     let place = Place::new();
     for (required, wanted) in [("no", "ran true\n"), ("yes", "setup_seccomp\n")] {
@@ -208,15 +209,49 @@ fn nested() -> Verdict {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         check!(said == wanted, "{required}: {said} {}", String::from_utf8_lossy(&output.stderr));
     }
+    let law = place.write(
+        "law.json",
+        r#"{"id": "law", "initial": "work", "states": {
+            "work": {"allowed_tools": ["Read", "Write", "Bash"], "on": {"END": "failed"}}, "failed": {"type": "final"}},
+            "rules": [{"prefix": "git push", "decision": "forbid", "justification": "nothing leaves"}]}"#,
+    );
+    let swbox = |observe: &str, line: &str| {
+        let mut command = Command::new(own());
+        command.args([BELOW, "swbox"]).arg(place.workspace());
+        command.args(["exec", "--json", "--observe", observe, "--workflow"]).arg(&law).args(["-c", line]);
+        // Of the caller's own tools an ordinary user may see nothing.
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", place.path(""));
+        let output = command.output().unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code(), said)
+    };
+    // What is explicit does not become something else; what is not is seen by tracing, and judged.
+    let (code, said) = swbox("auto", "python3 -c 'open(\"made\", \"w\")'");
+    check!(code == Some(0) && said["observed"]["mode"] == "trace", "{said}");
+    check!(said["touched"]["files"][0]["path"] == "made", "{said}");
+    let forbidden = "python3 -c 'import os; os.execvp(\"git\", [\"git\", \"push\"])'";
+    let (code, said) = swbox("auto", forbidden);
+    check!(code == Some(126) && said["stopped"]["code"] == "rule_forbid", "{said}");
+    let (code, said) = swbox("notify", "true");
+    check!(code == Some(125) && said["error"]["code"] == "listener_taken", "{said}");
     Verdict::Passed
 }
 
-/// [`BELOW`]: `REQUIRED WORKSPACE`.
+/// [`BELOW`]: `REQUIRED WORKSPACE`, or `swbox WORKSPACE ARGUMENT…` for the program itself.
 pub(crate) fn below(words: &[String]) -> ExitCode {
-    let [required, workspace] = words else { return ExitCode::from(2) };
+    let [required, workspace, arguments @ ..] = words else { return ExitCode::from(2) };
     rustix::thread::set_no_new_privs(true).unwrap();
     let allow = libc::sock_filter { code: 6, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW };
     let _listener = swbox::sys::seccomp::install_listening(&[allow]).unwrap();
+    assert!(swbox::supervisor::notify::is_taken(), "a listener that is not seen");
+    if required == "swbox" {
+        let mut swbox = Command::new(env!("CARGO_BIN_EXE_swbox"));
+        let status = swbox.args(arguments).current_dir(workspace).status().unwrap();
+        return status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .map_or(ExitCode::FAILURE, ExitCode::from);
+    }
     let jail = Jail::read(std::path::Path::new(workspace));
     let settings = Settings { required: required == "yes", ..Settings::default() };
     match jail.watch(settings, &["true"], |_| Judgement::Go) {

@@ -272,7 +272,7 @@ impl Scene {
         let Ok(plan) = plain::plan(setting, rights, false, &run.command, run.timeout, jail::plan) else {
             return Ok(None);
         };
-        let choice = Choice { mode: Mode::Notify, reads: false };
+        let choice = watched::possible(Choice { mode: Mode::Notify, reads: false });
         let (judgement, plan) = (&judgement, &plan);
         let capture = Capture::Keep(OUTPUT);
         let launch = Launch { setting, run: &run, judgement, rights, plan, capture, choice };

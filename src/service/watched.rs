@@ -14,7 +14,7 @@ use crate::policy::{Policy, Rights, WorkspaceRight};
 use crate::profile::value::Anchors;
 use crate::shell::Trust;
 use crate::store::secrets_of;
-use crate::supervisor::notify::{Settings, Watcher};
+use crate::supervisor::notify::{self, Settings, Watcher};
 use crate::supervisor::trace::Tracer;
 use crate::supervisor::{Act, Cause, Denial, Mode, Target};
 
@@ -58,6 +58,9 @@ pub(super) struct Wishes {
 }
 
 /// How the run is watched.
+///
+/// # Errors
+/// A state that the workflow lacks; `listener_taken`.
 pub(super) fn choose(
     setting: &Setting,
     policy: &Policy<'_>,
@@ -75,7 +78,24 @@ pub(super) fn choose(
         reads: wishes.reads,
         acts: effects::acts(line, rights),
     };
-    Ok(effects::choose(run.observe, &law.jail.observe, &setting.chosen.profile.observe, needs))
+    let choice = effects::choose(run.observe, &law.jail.observe, &setting.chosen.profile.observe, needs);
+    let possible = possible(choice);
+    if possible != choice && run.observe == Observe::Notify {
+        return Err(Diagnostic::new(
+            "listener_taken",
+            "whoever started swbox takes its system calls already, and the kernel hands them to nobody else",
+        )
+        .help("`--observe trace` sees the same; `auto` takes it here by itself"));
+    }
+    Ok(possible)
+}
+
+/// The way in which a command can be watched here: where somebody outside takes the calls already, by tracing.
+pub(super) fn possible(choice: Choice) -> Choice {
+    match choice.mode {
+        Mode::Notify if notify::is_taken() => Choice { mode: Mode::Trace, ..choice },
+        _ => choice,
+    }
 }
 
 /// Whether programs will be seen before they begin, so that a line that cannot be read may run under command rules.

@@ -9,8 +9,16 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+use super::process::exit_now;
+
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: the answerer and the caller take turns on one CPU (Linux 6.6).
 const SYNC_WAKE_UP: libc::c_ulong = 1;
+
+/// What `PR_GET_SECCOMP` says of a process that a filter holds.
+const SECCOMP_MODE_FILTER: libc::c_int = 2;
+
+/// `BPF_RET | BPF_K`.
+const RETURN: u16 = 6;
 
 /// A call that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +65,28 @@ pub fn install_listening(program: &[libc::sock_filter]) -> io::Result<OwnedFd> {
     let raw = RawFd::try_from(answer).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
     // SAFETY: a fresh descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Whether the filters of this process have a listener already, beside which the kernel gives no second one. It is tried, by
+/// a child that ends at once, and only where there is a filter.
+pub fn has_listener() -> bool {
+    // SAFETY: plain numbers; asks for one.
+    if unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } != SECCOMP_MODE_FILTER {
+        return false;
+    }
+    // SAFETY: the child makes system calls alone, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let allow = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
+        let held = rustix::thread::set_no_new_privs(true).map_err(io::Error::from);
+        let tried = held.and_then(|()| set_filter(&allow, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER));
+        let taken = tried.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY));
+        exit_now(i32::from(taken));
+    }
+    let options = rustix::process::WaitOptions::empty();
+    let Some(child) = rustix::process::Pid::from_raw(child.max(0)) else { return false };
+    let waited = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), options));
+    waited.is_ok_and(|ended| ended.is_some_and(|(_, status)| status.exit_status() == Some(1)))
 }
 
 fn set_filter(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_long> {

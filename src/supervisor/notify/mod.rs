@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
 pub use self::after::Heard;
 use self::find::Finder;
@@ -33,7 +33,7 @@ use super::{Sink, Verdict};
 use crate::jail::seccomp::{self, Arch, Descriptors, Refusals};
 use crate::jail::{Begun, Handover, JailPlan, Observer, Scene, Step, View, Watching};
 use crate::sys::process::is_process;
-use crate::sys::seccomp::{Notification, Reply, receive, reply, take_turns, valid};
+use crate::sys::seccomp::{Notification, Reply, has_listener, receive, reply, take_turns, valid};
 
 /// How a [`Watcher`] watches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +44,11 @@ pub struct Settings {
     pub required: bool,
     /// The rights that narrowing took away, as [`Rights::narrowed`](crate::policy::Rights::narrowed) names them.
     pub narrowed: Vec<&'static str>,
+}
+
+/// Whether nothing that this process starts can be watched by notifications: somebody outside has them already.
+pub fn is_taken() -> bool {
+    has_listener()
 }
 
 /// Watches one command.
@@ -249,9 +254,9 @@ impl Observer for Watcher<'_> {
         if self.descriptors == Descriptors::Nothing {
             self.ledger.times_set();
         }
-        // What was given as a file was not seen to be opened.
-        let is_file = |stream: Stat| FileType::from_raw_mode(stream.st_mode) == FileType::RegularFile;
-        self.follows = self.descriptors != Descriptors::All && !predict::streams().any(is_file);
+        // What was given as a file of the workspace was not seen to be opened.
+        let given = predict::named_streams().any(|name| self.ledger.is_of(&name));
+        self.follows = self.descriptors != Descriptors::All && !given;
         if self.ground.as_ref().is_some_and(|ground| !ground.throws_away()) {
             // The launcher's working directory is the workspace at this moment.
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

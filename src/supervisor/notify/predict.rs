@@ -78,6 +78,18 @@ pub(super) fn streams() -> impl Iterator<Item = Stat> {
     [input.as_fd(), output.as_fd(), error.as_fd()].map(rustix::fs::fstat).into_iter().flatten()
 }
 
+/// The names of the standard streams that are files.
+pub(super) fn named_streams() -> impl Iterator<Item = PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let names = [c"/proc/self/fd/0", c"/proc/self/fd/1", c"/proc/self/fd/2"];
+    let files = names.into_iter().filter(|name| {
+        let kind = rustix::fs::stat(*name).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        kind == Ok(FileType::RegularFile)
+    });
+    let names = files.flat_map(|name| rustix::fs::readlink(name, Vec::new()));
+    names.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes())))
+}
+
 /// Where the name of a grant leads in the command's root.
 fn real(root: &OwnedFd, path: &Path) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;
