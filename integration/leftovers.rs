@@ -117,6 +117,35 @@ fn a_timeout_leaves_nothing() {
     scene.clean("timeout");
 }
 
+/// The time runs out while the jail is being built: the command has two seconds from then all the same.
+#[test]
+fn a_command_that_was_late_before_it_began_is_asked_before_it_is_killed() {
+    let scene = Scene::new(36);
+    let begun = Instant::now();
+    for state in ["planning", "testing"] {
+        loop {
+            // TERM is ignored from the start, so that only KILL ends it.
+            let command =
+                scene.command(state, &["--timeout", "0.000001"], "echo began; sleep 0.01; echo went on");
+            let mut ignoring = Command::new("sh");
+            ignoring
+                .args(["-c", "trap '' TERM; exec \"$0\" \"$@\""])
+                .arg(command.get_program())
+                .args(command.get_args());
+            ignoring.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            if let Some(directory) = command.get_current_dir() {
+                ignoring.current_dir(directory);
+            }
+            let output = ignoring.output().unwrap();
+            assert_eq!(output.status.code(), Some(124), "{output:?}");
+            if output.stdout == b"began\nwent on\n" {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{state}: {output:?}");
+        }
+    }
+}
+
 #[test]
 fn a_stop_by_signal_leaves_nothing() {
     let scene = Scene::new(33);

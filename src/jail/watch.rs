@@ -196,6 +196,10 @@ impl<'a> Watch<'a> {
 
     fn stand_back_from(&mut self, reports: &OwnedFd) -> io::Result<()> {
         loop {
+            // However many calls there are, and whether the command has begun: its first process hears of this when it has.
+            if self.is_late() {
+                self.expire()?;
+            }
             let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
             let calls = self.attending.as_ref().and_then(Attending::source);
             let mut both = [PollFd::new(reports, PollFlags::IN), PollFd::new(reports, PollFlags::IN)];
@@ -204,12 +208,6 @@ impl<'a> Watch<'a> {
                 both[1] = PollFd::new(calls, PollFlags::IN);
             }
             match poll(&mut both[..count], timeout.as_ref()) {
-                Ok(0) => {
-                    // Before there is a command nobody has to be asked.
-                    (self.timed_out, self.deadline) = (true, None);
-                    signal::send(self.child.id(), libc::SIGKILL)?;
-                    continue;
-                }
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -290,10 +288,14 @@ impl<'a> Watch<'a> {
             self.report()?;
         }
         self.carry(moves, buffer)?;
-        if self.reports.is_some() && self.deadline.is_some_and(|deadline| now() >= deadline) {
+        if self.reports.is_some() && self.is_late() {
             self.expire()?;
         }
         Ok(())
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| now() >= deadline)
     }
 
     /// Waits; says what there is of signals, reports, watched calls, stdout, stderr, and where both are handed on.

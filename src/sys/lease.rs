@@ -1,6 +1,7 @@
 //! Whether somebody has a file open for writing, which the kernel says by giving a lease on it or not.
 //!
-//! Danger: who opens the file for writing while there is a lease waits for its end. It is given back at once.
+//! Danger: who opens the file for writing while there is a lease waits for its end, or is refused with EWOULDBLOCK where
+//! it asks not to wait. It is given back at once; the kernel tells of writers in no other way.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsFd, AsRawFd};
