@@ -39,10 +39,18 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         let set = variable(&env, name).map(Path::new).filter(|path| path.is_absolute());
         set.map_or_else(|| home.join(below), plain)
     };
+    let kept = |name: &str, below: &str| {
+        let wanted = place(name, below).join("swbox");
+        if !rustix::process::geteuid().is_root() {
+            return wanted;
+        }
+        let own = || home_of_account().map(|home| home.join(below).join("swbox"));
+        roots_own(wanted, &own, &|path| fs::metadata(path).ok().map(|meta| (meta.uid(), meta.mode())))
+    };
     let own = vec![
         place("XDG_CONFIG_HOME", ".config").join("swbox"),
-        place("XDG_STATE_HOME", ".local/state").join("swbox"),
-        place("XDG_CACHE_HOME", ".cache").join("swbox"),
+        kept("XDG_STATE_HOME", ".local/state"),
+        kept("XDG_CACHE_HOME", ".cache"),
     ];
     Ok(HostFacts {
         stdin_is_terminal: std::io::stdin().is_terminal(),
@@ -55,6 +63,26 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         env,
         home,
     })
+}
+
+/// Where root keeps what it writes: not in a place of another user's (`sudo` with that one's HOME), whom files of root's would
+/// lock out of it. `owner` gives owner and mode of what is there.
+fn roots_own(
+    wanted: PathBuf,
+    own: &dyn Fn() -> Option<PathBuf>,
+    owner: &dyn Fn(&Path) -> Option<(u32, u32)>,
+) -> PathBuf {
+    // Who is not of this user namespace has this number: nothing is known of whose it is.
+    const NOBODY: u32 = 65_534;
+    let is_others = |path: &Path| match path.ancestors().find_map(owner) {
+        // Anybody makes a directory of his own in one like /tmp.
+        Some((uid, mode)) => !matches!(uid, 0 | NOBODY) && mode & 0o1002 != 0o1002,
+        None => false,
+    };
+    if is_others(&wanted) {
+        return own().filter(|own| !is_others(own)).unwrap_or(wanted);
+    }
+    wanted
 }
 
 /// Without doubled slashes and dots: paths are compared by their bytes.
@@ -215,6 +243,29 @@ mod tests {
         ] {
             assert_eq!(name_matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn root_writes_nothing_into_another_users_home() {
+        let owner = |path: &Path| match path.to_str()? {
+            "/" | "/root" | "/var" | "/root/s" => Some((0, 0o755)),
+            "/tmp" => Some((1000, 0o1777)),
+            "/home/u" | "/root/u" => Some((1000, 0o755)),
+            "/unmapped" => Some((65_534, 0o755)),
+            _ => None,
+        };
+        let kept = |wanted: &str, own: Option<&str>| {
+            let own = || own.map(PathBuf::from);
+            roots_own(wanted.into(), &own, &owner).to_string_lossy().into_owned()
+        };
+        for wanted in ["/root/.local/state/swbox", "/tmp/x/swbox", "/var/lib/x", "/unmapped/x", "/new"] {
+            assert_eq!(kept(wanted, Some("/root/s")), wanted);
+        }
+        assert_eq!(kept("/home/u/.local/state/swbox", Some("/root/s")), "/root/s");
+        assert_eq!(kept("/home/u", Some("/root/s")), "/root/s");
+        // There is no better place.
+        assert_eq!(kept("/home/u/x", None), "/home/u/x");
+        assert_eq!(kept("/home/u/x", Some("/root/u/x")), "/home/u/x");
     }
 
     #[test]
