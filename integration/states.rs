@@ -304,6 +304,41 @@ fn committing_adds_and_commits_and_does_not_push() {
     assert_eq!(project.git(&["log", "-1", "--format=%s"]), "Fix the name\n");
 }
 
+/// Its list of steps may have programs run: who brings the list has no right to write what git writes.
+#[test]
+fn a_rebase_with_an_editor_of_the_commands_own_changes_no_repository() {
+    let project = Project::new();
+    project.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    let file = project.outside().join("rebase.json");
+    fs::write(
+        &file,
+        r#"{"id":"w","initial":"work","states":{
+            "work":{"allowed_tools":["Read","Write","Bash","__DESTRUCTIVE__","__GIT_WRITE__"],"on":{"END":"failed"}},
+            "failed":{"type":"final"}}}"#,
+    )
+    .unwrap();
+    let before = project.git(&["rev-parse", "HEAD"]);
+    let editor = "printf 'exec touch .git/refs/x made\\n' >";
+    for line in [
+        format!("GIT_SEQUENCE_EDITOR=\"{editor}\" git rebase -i --root"),
+        format!("git -c sequence.editor=\"{editor}\" rebase -i --root"),
+        format!("EDITOR=\"{editor}\" git rebase -i --root"),
+        "git rebase -x 'touch .git/refs/x made' --root".to_owned(),
+    ] {
+        let ran = project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", &line]);
+        assert!(ran.code != 0 && ran.stderr.contains("Read-only file system"), "{line}: {ran:?}");
+        assert_eq!(project.git(&["rev-parse", "HEAD"]), before, "{line}");
+        let made =
+            [".git/refs/x", ".git/rebase-merge", "made"].map(|path| project.path().join(path).exists());
+        assert_eq!(made, [false; 3], "{line}");
+    }
+    // The twin: git alone.
+    let ran =
+        project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", "git rebase -q --root --no-ff"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(project.git(&["rev-parse", "HEAD"]), before);
+}
+
 #[test]
 fn a_git_link_out_of_the_workspace_is_named() {
     let project = Project::new();

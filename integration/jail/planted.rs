@@ -340,6 +340,8 @@ fn what_cannot_be_moved_or_looked_into_is_said() -> Verdict {
     let done = Jail::write(&place.workspace()).sh(&format!("mkdir -p {deep}"));
     let said = done.outcome.planted.iter().any(|planted| planted.setting.starts_with("not looked into"));
     check!(said, "{:?}", done.outcome.planted);
+    let why = done.outcome.planted.iter().find_map(swbox::jail::Planted::unseen);
+    check!(why == Some("it lies more than 200 directories deep"), "{why:?}");
     // A name that is taken already is no obstacle.
     let done = Jail::write(&place.workspace())
         .sh("rm -r d; git init -q n; git -C n config core.pager x; mkdir n/.git/config.swbox-quarantined");

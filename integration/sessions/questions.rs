@@ -155,6 +155,15 @@ fn always_is_a_rule_of_the_user_and_can_be_taken_back() {
     assert_eq!(project.swbox(&["rules", "--forget", rule["id"].as_str().unwrap()]).code, 126);
     let seen = person(&project, &["rules", "--forget", rule["id"].as_str().unwrap()], &[]);
     assert_eq!(seen.code, 0, "{seen:?}");
+    // The one that runs keeps it, and that is said.
+    assert!(seen.output.contains(&format!("swbox session reload {second}")), "{seen:?}");
+    assert!(!seen.output.contains(&id), "{seen:?}");
+    good(&project, "wc -l README.md");
+    let reloaded = person(&project, &["session", "reload", &second], &[("Type", "working")]);
+    assert_eq!(reloaded.code, 0, "{reloaded:?}");
+    assert_eq!(line(&project, "wc -l README.md").code, 126);
+    let again = person(&project, &["rules", "--forget", rule["id"].as_str().unwrap()], &[]);
+    assert!(again.code == 1 && !again.output.contains("reload"), "{again:?}");
     assert_eq!(person(&project, &["session", "end", &second], &[]).code, 0);
     asking(&project);
     assert_eq!(line(&project, "wc -l README.md").code, 126);

@@ -185,6 +185,14 @@ pub(super) fn trailer(report: &Report, terminal: bool, paint: Paint) -> String {
     for planted in &outcome.planted {
         let file = visible(&planted.file.to_string_lossy());
         let setting = visible(&planted.setting);
+        if let Some(why) = planted.unseen() {
+            let _ = writeln!(
+                out,
+                "swbox: planted-config: {file} was not looked into: {}; a repository that was planted there would not be found, so commands that may write end with 125 while it is there: remove it, or make it less",
+                visible(why)
+            );
+            continue;
+        }
         let _ = match &planted.moved {
             Some(moved) => writeln!(
                 out,

@@ -11,6 +11,7 @@ use super::output::{ColorChoice, Paint, complain, print};
 use super::show::visible;
 use crate::diagnostic::Diagnostic;
 use crate::service::report::JSON_VERSION;
+use crate::service::session::keeping_rule;
 use crate::service::{Terminal, UserRule, UserRules, forget_rule, user_rules};
 
 /// `swbox rules`.
@@ -30,10 +31,25 @@ pub(super) fn rules(args: &RulesArgs, color: ColorChoice) -> Result<u8, Diagnost
 fn forget(id: &str, json: bool) -> Result<u8, Diagnostic> {
     let person = Terminal::open("`swbox rules --forget`")?;
     let gone = forget_rule(id, &person)?;
+    // Also where it is gone from the file already.
+    let keeping = keeping_rule(id)?;
     if json {
-        print(&json_line(&json!({ "version": JSON_VERSION, "rule": id, "forgotten": gone })))?;
-    } else if gone {
-        print(&format!("{} allows nothing any more in sessions that begin from now on\n", visible(id)))?;
+        print(&json_line(
+            &json!({ "version": JSON_VERSION, "rule": id, "forgotten": gone, "kept_by": keeping }),
+        ))?;
+    } else {
+        let mut out = String::new();
+        if gone {
+            let _ =
+                writeln!(out, "{} allows nothing any more in sessions that begin from now on", visible(id));
+        }
+        for session in &keeping {
+            let _ = writeln!(
+                out,
+                "{session} began with it and keeps it until it is taken away there: swbox session reload {session}"
+            );
+        }
+        print(&out)?;
     }
     if !gone {
         complain(&format!("swbox: there is no rule `{}` that an approval wrote\n", visible(id)));

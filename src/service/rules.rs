@@ -99,6 +99,13 @@ pub fn forget_rule(id: &str, _person: &Terminal) -> Result<bool, Diagnostic> {
     Ok(user_rules()?.without(id)?.is_some())
 }
 
+/// Whether a text of rules has one of this id; what cannot be read has it.
+pub(super) fn has_rule(text: &[u8], id: &str) -> bool {
+    let text = String::from_utf8(text.to_vec()).ok();
+    let rules = text.and_then(|text| UserRules::parse(text, PathBuf::new()).ok());
+    rules.is_none_or(|rules| rules.rules.iter().any(|rule| rule.id.as_deref() == Some(id)))
+}
+
 /// Where the file is, whether or not it is there.
 fn place(facts: &HostFacts) -> PathBuf {
     facts.own.first().map(|config| config.join(FILE)).unwrap_or_default()

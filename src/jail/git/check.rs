@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::judge::Judge;
 use super::survey::{Kind, kind};
 use super::walk::{self, Found};
-use super::{Findings, Layout, Planted, git_step, record, view};
+use super::{Findings, Layout, Planted, UNSEEN, git_step, record, view};
 use crate::jail::plan::{JailPlan, View};
 
 /// Checks what `layout` says about the workspace of `plan`.
@@ -50,7 +50,7 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
         }
     }
     if let Some((path, why)) = found.unseen {
-        let setting = format!("not looked into: {why}");
+        let setting = format!("{UNSEEN}{why}");
         findings.planted.push(Planted { file: path, setting, moved: None });
     }
     let note = plan.repositories.as_deref().filter(|_| writable);

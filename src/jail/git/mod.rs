@@ -92,6 +92,16 @@ pub struct Planted {
     pub moved: Option<PathBuf>,
 }
 
+/// What the setting begins with where nothing was found since nobody looked; why follows.
+const UNSEEN: &str = "not looked into: ";
+
+impl Planted {
+    /// Why nobody looked there.
+    pub fn unseen(&self) -> Option<&str> {
+        self.setting.strip_prefix(UNSEEN)
+    }
+}
+
 /// What was found when the process tree was dead.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Findings {

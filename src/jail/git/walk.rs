@@ -23,6 +23,10 @@ const DEPTH: usize = 200;
 /// How many names are looked at.
 const NAMES: usize = 4_000_000;
 
+/// Why what lies there was not looked into.
+const TOO_DEEP: &str = "it lies more than 200 directories deep";
+const TOO_MANY: &str = "the workspace has more than 4000000 names";
+
 /// How many sockets are noted.
 const SOCKETS: usize = 1000;
 
@@ -119,7 +123,7 @@ impl Walk<'_> {
         for name in below {
             self.path.push(OsStr::from_bytes(name.to_bytes()));
             if self.names > NAMES || depth >= DEPTH {
-                self.unseen(if depth >= DEPTH { "it lies too deep" } else { "there are too many names" });
+                self.unseen(if depth >= DEPTH { TOO_DEEP } else { TOO_MANY });
             } else if !(self.skip)(&self.path) {
                 self.enter(directory, &name, depth);
             }
@@ -262,7 +266,7 @@ mod tests {
         let tree = Tree::new("deep");
         std::fs::create_dir_all(tree.0.join("d/".repeat(DEPTH + 2))).unwrap();
         let found = repositories(&tree.0, Moment::default(), &|_| false);
-        assert!(matches!(found.unseen, Some((_, "it lies too deep"))), "{:?}", found.unseen);
+        assert!(matches!(found.unseen, Some((_, TOO_DEEP))), "{:?}", found.unseen);
     }
 
     #[test]

@@ -44,5 +44,5 @@ pub use exec::SessionShown;
 pub use find::ticket;
 pub use inline::agent_command;
 pub use jobs::{JobShown, Written, jobs, kill, output};
-pub use people::{Begun, Reload, before, begin, end, force, prune, reload, start, take_over};
+pub use people::{Begun, Reload, before, begin, end, force, keeping_rule, prune, reload, start, take_over};
 pub use tell::{Replayed, SessionListed, Status, Told, list, log, replay, status};

@@ -22,6 +22,7 @@ use crate::engine::{Force, Session, What};
 use crate::service::own_files::state_directory;
 use crate::service::person::{self, CHANNEL, Terminal};
 use crate::service::request::{Law, Observe};
+use crate::service::rules::has_rule;
 use crate::service::{clock, host, workspace};
 use crate::store::{Durability, Hash, Pin, SessionRow, Sqlite, Store, mark_bound, unmark_bound};
 
@@ -260,6 +261,21 @@ pub fn take_over(reload: &Reload, _person: &Terminal) -> Result<(), Diagnostic> 
     let body = json!({ "origin": reload.gathered.origin, "channel": CHANNEL, "law": kept.law });
     write.append(&mut row, clock::now(), "reload", &body)?;
     Ok(write.commit()?)
+}
+
+/// The sessions that are not over and keep a rule of the user's, which may be gone from the file.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn keeping_rule(id: &str) -> Result<Vec<String>, Diagnostic> {
+    let Some(store) = Sqlite::existing(state_directory(&host::facts()?))? else { return Ok(Vec::new()) };
+    let mut keeping = Vec::new();
+    for row in store.sessions(None)?.into_iter().filter(|row| !row.over) {
+        if store.pins(&row.id, law::RULES)?.iter().any(|pin| has_rule(&pin.bytes, id)) {
+            keeping.push(row.id);
+        }
+    }
+    Ok(keeping)
 }
 
 /// A session by its id.
