@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use super::process::exit_now;
+use super::process::{exit_now, single_threaded, spawn_sharing};
 
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: the answerer and the caller take turns on one CPU (Linux 6.6).
 const SYNC_WAKE_UP: libc::c_ulong = 1;
@@ -74,15 +74,23 @@ pub fn has_listener() -> bool {
     if unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } != SECCOMP_MODE_FILTER {
         return false;
     }
-    // SAFETY: the child makes system calls alone, and ends.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
+    let mut attempt = || {
         let allow = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
         let held = rustix::thread::set_no_new_privs(true).map_err(io::Error::from);
         let tried = held.and_then(|()| set_filter(&allow, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER));
-        let taken = tried.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY));
-        exit_now(i32::from(taken));
-    }
+        i32::from(tried.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY)))
+    };
+    let child = if single_threaded() {
+        // Containers have a filter: this is then part of each start, and a copy of the page tables most of it.
+        spawn_sharing(&mut attempt).unwrap_or(0)
+    } else {
+        // SAFETY: the child makes system calls alone, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            exit_now(attempt());
+        }
+        child
+    };
     let options = rustix::process::WaitOptions::empty();
     let Some(child) = rustix::process::Pid::from_raw(child.max(0)) else { return false };
     let waited = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(child), options));

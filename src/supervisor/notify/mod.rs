@@ -217,7 +217,7 @@ fn executes(call: &Notification) -> bool {
 
 /// How many calls are answered before the launcher's other sources have their turn. Where caller and answerer take turns on
 /// one CPU the next call is mostly there when the answer has been given.
-const TURNS: usize = 16;
+const TURNS: usize = 64;
 
 /// Whether something is there to be received.
 fn is_readable(listener: &OwnedFd) -> io::Result<bool> {
