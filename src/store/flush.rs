@@ -7,11 +7,14 @@
 //!
 //! Danger: Linux tells of a failed write once an open file, and takes the bytes for written then. Whoever opens the log
 //! later flushes it without an error, over a hole. So a failure is noted in the marks before anything else is tried, and
-//! lasts until [`super::mend`] has taken the log out of use.
+//! lasts until [`super::mend`] has taken the log out of use. Whoever was to flush may be killed before it can note that. So who
+//! opened the log while a flush was owed believes its own only when that one is done, by somebody who was there before.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::Durability;
 use super::error::StoreError;
@@ -28,7 +31,12 @@ pub(super) struct Due(u64);
 pub(super) struct Flush {
     log: File,
     marks: File,
+    /// The last commit that was not known to be flushed when the log was opened here; 0 where all were.
+    owed: Cell<u64>,
 }
+
+/// How long somebody else's flush is waited for, before that one counts as killed.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where in the file each of its numbers of eight bytes stands.
 const ASKED: u64 = 0;
@@ -60,7 +68,11 @@ impl Marks {
 
 impl Flush {
     pub(super) fn new(log: File, marks: File) -> Self {
-        Self { log, marks }
+        // After the log was opened: what fails from then on is told here.
+        let owed = read(&marks)
+            .ok()
+            .map_or(u64::MAX, |marks| if marks.asked > marks.flushed { marks.asked } else { 0 });
+        Self { log, marks, owed: Cell::new(owed) }
     }
 
     /// What a commit that is about to be made has to wait for. The caller has the turn.
@@ -92,8 +104,25 @@ impl Flush {
         if self.is_broken()? {
             return Err(StoreError::Unflushed("an earlier write of the session's record failed".to_owned()));
         }
+        let until = Instant::now() + PATIENCE;
+        while !self.is_done(Due(self.owed.get()))? {
+            if Instant::now() > until {
+                return Err(StoreError::Unflushed("an earlier flush was not ended".to_owned()));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.owed.set(0);
         self.done(due);
         Ok(())
+    }
+
+    /// Whether a commit is known to be on the disk, and nothing failed since.
+    ///
+    /// # Errors
+    /// Marks that cannot be read.
+    pub(super) fn is_done(&self, due: Due) -> Result<bool, StoreError> {
+        let marks = self.marks()?;
+        Ok(marks.flushed >= due.0 && !marks.broken)
     }
 
     /// Flushes the log.
@@ -131,6 +160,7 @@ impl Flush {
     /// Marks that cannot be read or written.
     pub(super) fn mended(&self) -> Result<(), StoreError> {
         self.done(Due(self.marks()?.asked));
+        self.owed.set(0);
         self.write(BROKEN, 0)
     }
 

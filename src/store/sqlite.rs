@@ -465,7 +465,10 @@ impl Transaction for Write<'_> {
             // What a later flush reports as done may lie behind a hole now. So all of it goes into the database, which
             // takes the log out of use; else it stays an error, for everybody.
             let _turn = self.queue.wait()?;
-            mend::mend(self.connection, self.flush)?;
+            // Somebody else may have done that meanwhile.
+            if !self.flush.is_done(due)? {
+                mend::mend(self.connection, self.flush)?;
+            }
         } else if self.pages.load(Ordering::Relaxed) >= mend::LONG {
             mend::write_back(self.connection, self.flush)?;
         }

@@ -153,3 +153,25 @@ fn the_directory_is_flushed_by_the_next_where_the_first_was_killed() {
     assert!(Flush::is_named(&marks).unwrap());
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// As one leaves it that is killed after the kernel told it of a failure, before it could note that.
+#[test]
+fn who_opens_while_a_flush_is_owed_believes_its_own_only_when_that_one_is_done() {
+    let directory = directory("owed");
+    let mut store = Sqlite::open(&directory).unwrap();
+    bind(&mut store, "one").unwrap();
+    store
+        .connection
+        .execute_batch("BEGIN IMMEDIATE; INSERT INTO bindings VALUES ('harness', 'two', 's')")
+        .unwrap();
+    let due = store.flush.due(Durability::Machine).unwrap().unwrap();
+    store.connection.execute_batch("COMMIT").unwrap();
+    let mut later = Sqlite::open(&directory).unwrap();
+    bind(&mut later, "three").unwrap();
+    assert_eq!((length(&directory), later.flush.is_done(due).unwrap()), (0, true));
+    // The twin: who was there before is told of every failure.
+    let before = length(&directory);
+    bind(&mut later, "four").unwrap();
+    assert!(length(&directory) > before);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
