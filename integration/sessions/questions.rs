@@ -24,6 +24,61 @@ fn question(project: &Project) -> serde_json::Value {
     all["waiting"][0].clone()
 }
 
+/// How many writes have asked for a flush.
+fn flushes(project: &Project) -> u64 {
+    let marks = fs::read(project.home().join(".local/state/swbox/sessions.marks")).unwrap();
+    u64::from_ne_bytes(marks[..8].try_into().unwrap())
+}
+
+/// The yes counts once also where the machine falls while the command runs: its start is flushed like its end.
+#[test]
+fn a_yes_that_is_used_up_does_not_come_back_with_the_machine() {
+    if !has_person("a_yes_that_is_used_up_does_not_come_back_with_the_machine") {
+        return;
+    }
+    let project = Project::new();
+    let id = asking(&project);
+    let before = flushes(&project);
+    good(&project, "cat README.md");
+    assert_eq!(flushes(&project) - before, 1, "the end alone");
+    assert_eq!(line(&project, "wc README.md").code, 126);
+    let approval = question(&project)["id"].as_str().unwrap().to_owned();
+    let seen = person(&project, &["approve", &approval], &[("Type \"working\"", "working")]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    let before = flushes(&project);
+    good(&project, "wc README.md");
+    assert_eq!(flushes(&project) - before, 2, "the start, and the end");
+    // So does a ticket, which is a yes of the harness's.
+    let ticket = project.swbox(&["session", "ticket", &id, "-c", "cat README.md"]);
+    assert_eq!(ticket.code, 0, "{ticket:?}");
+    let before = flushes(&project);
+    let ran = project.swbox(&["exec", "--ticket", ticket.stdout.trim(), "-c", "cat README.md"]);
+    assert_eq!((ran.code, flushes(&project) - before), (0, 2), "{ran:?}");
+}
+
+#[test]
+fn no_question_outlives_its_session() {
+    if !has_person("no_question_outlives_its_session") {
+        return;
+    }
+    let project = Project::new();
+    let id = asking(&project);
+    assert_eq!(line(&project, "wc README.md").code, 126);
+    assert_eq!(line(&project, "swbox transition DONE").code, 126);
+    let all = waiting(&project, &id);
+    assert_eq!(all.len(), 2);
+    assert_eq!(person(&project, &["session", "end", &id], &[]).code, 0);
+    assert_eq!(
+        (project.swbox(&["approve"]).stdout.as_str(), waiting(&project, &id).len()),
+        ("nothing waits\n", 0)
+    );
+    for approval in all {
+        let seen = person(&project, &["approve", &approval], &[("Type", "working")]);
+        assert!(seen.code == 126 && seen.output.contains("cannot be answered"), "{seen:?}");
+    }
+    replays(&project, &id);
+}
+
 #[test]
 fn a_question_shows_what_would_run_and_hides_nothing() {
     if !has_person("a_question_shows_what_would_run_and_hides_nothing") {

@@ -280,7 +280,9 @@ pub(super) fn start(
     let id = clock::id("a")?;
     let name = call.call.clone();
     let prompted = call.decision == Decision::Prompt;
-    let mut desk = Desk::new(bound.store.begin(Durability::Process)?, Rc::clone(&bound.workflow), secrets);
+    // A person's yes that is used up here must not come back with the machine, and a question must not be lost with it.
+    let durability = if prompted { Durability::Machine } else { Durability::Process };
+    let mut desk = Desk::new(bound.store.begin(durability)?, Rc::clone(&bound.workflow), secrets);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
     let moved = row.body != bound.row.body && {
         let now = session_of(&row)?;

@@ -170,7 +170,8 @@ fn process() -> Option<(String, String)> {
 pub(in crate::service) fn redeem(ticket: &str, command: &Command) -> Result<String, Diagnostic> {
     let facts = host::facts()?;
     let mut store = Sqlite::existing(state_directory(&facts))?.ok_or_else(|| void("it was never given"))?;
-    let mut write = store.begin(Durability::Process)?;
+    // A fall of the machine must not give it back.
+    let mut write = store.begin(Durability::Machine)?;
     let taken = write.take(ticket)?;
     write.commit()?;
     let taken = taken.ok_or_else(|| void("it was used, or never given"))?;

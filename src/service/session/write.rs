@@ -80,6 +80,9 @@ impl<'a> Desk<'a> {
         }
         self.journal(row, kind, &event, &stepped, extra)?;
         self.settle(&stepped)?;
+        if row.over && before.stop.is_none() {
+            self.close_questions(&row.id)?;
+        }
         let Stepped { session, effects, reply, .. } = stepped;
         let mut left = Vec::new();
         for effect in effects {
@@ -154,6 +157,16 @@ impl<'a> Desk<'a> {
                 Fact::Rejected { approval, .. } => self.write.settle(approval, "rejected")?,
                 Fact::Stale { approval, .. } => self.write.settle(approval, "stale")?,
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody's answer counts once a session is over.
+    fn close_questions(&mut self, session: &str) -> Result<(), StoreError> {
+        for parked in self.write.parked_in(session)? {
+            if parked.status == "open" {
+                self.write.settle(&parked.id, "expired")?;
             }
         }
         Ok(())
