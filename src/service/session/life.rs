@@ -4,6 +4,7 @@
 //! runs has ended, and a state would be left under it.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
@@ -86,9 +87,18 @@ pub(super) fn is_alive(pid: i32, born_then: u64) -> bool {
     born(pid).is_some_and(|born| born == born_then)
 }
 
+/// What `/proc` says of a process, which it gives at once; none where it is gone.
+pub(super) fn stat(pid: i32) -> Option<Vec<u8>> {
+    // Longer than any: 52 numbers, and a name of 64 bytes at most.
+    let mut text = vec![0; 2048];
+    let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut text).ok()?;
+    text.truncate(length);
+    Some(text)
+}
+
 /// When a process began, in the kernel's ticks since the machine did; none where it is gone or only its status is left.
 pub(super) fn born(pid: i32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = stat(pid)?;
     // The name, in parentheses, may hold anything.
     let after = stat.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(&stat[after + 1..]).ok()?;

@@ -3,10 +3,11 @@
 //! Danger: a wrapper that is taken for it ends with each command, and a server with it a minute later. So shells and the
 //! like are passed over.
 
-use std::fs;
 use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, PidfdFlags};
+
+use super::life;
 
 /// Programs that stand between a harness and its commands.
 const BETWEEN: &[&str] = &[
@@ -40,7 +41,7 @@ pub(super) fn master() -> Option<Master> {
 
 /// Name, parent and beginning of a process.
 fn stat(id: i32) -> Option<(String, i32, u64)> {
-    parse(&fs::read(format!("/proc/{id}/stat")).ok()?)
+    parse(&life::stat(id)?)
 }
 
 fn parse(stat: &[u8]) -> Option<(String, i32, u64)> {
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn this_test_works_for_somebody_that_lives() {
         let (id, born, _) = master().unwrap();
-        assert!(id > 0 && super::super::life::is_alive(id, born));
+        assert!(id > 0 && life::is_alive(id, born));
     }
 
     #[test]
