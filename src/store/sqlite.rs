@@ -57,6 +57,7 @@ impl Sqlite {
     /// # Errors
     /// A directory that cannot be made or written, a file that is no store or a later version's.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        crate::sys::memory::expect_a_store();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -460,7 +461,12 @@ impl Transaction for Write<'_> {
         commit.execute([])?;
         // The next writer goes on while this one's bytes are flushed.
         self.turn = None;
-        let Some(due) = due else { return Ok(()) };
+        let long = self.pages.load(Ordering::Relaxed) >= mend::LONG;
+        let Some(due) = due else {
+            // Above all here: the log begins anew only with a write of this same connection, the `end` that follows a `start`.
+            // Whoever opens the store next does not know that it was written back.
+            return if long { mend::write_back(self.connection, self.flush) } else { Ok(()) };
+        };
         if self.flush.all(due).is_err() {
             // What a later flush reports as done may lie behind a hole now. So all of it goes into the database, which
             // takes the log out of use; else it stays an error, for everybody.
@@ -469,7 +475,7 @@ impl Transaction for Write<'_> {
             if !self.flush.is_done(due)? {
                 mend::mend(self.connection, self.flush)?;
             }
-        } else if self.pages.load(Ordering::Relaxed) >= mend::LONG {
+        } else if long {
             mend::write_back(self.connection, self.flush)?;
         }
         Ok(())

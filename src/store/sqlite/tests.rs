@@ -175,3 +175,22 @@ fn who_opens_while_a_flush_is_owed_believes_its_own_only_when_that_one_is_done()
     assert!(length(&directory) > before);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// Each opening reads the log through, and knows nothing of what an earlier one has written back.
+#[test]
+fn the_log_stays_short_from_process_to_process() {
+    let directory = directory("short");
+    let mut longest = 0;
+    for key in 0..60 {
+        let mut store = Sqlite::open(&directory).unwrap();
+        // As a command does: its start, and its end.
+        for (durability, part) in [(Durability::Process, "start"), (Durability::Machine, "end")] {
+            let mut write = store.begin(durability).unwrap();
+            write.bind(part, &format!("{key}{}", "x".repeat(8000)), "s").unwrap();
+            write.commit().unwrap();
+        }
+        longest = longest.max(length(&directory));
+    }
+    assert!(longest < u64::from(3 * mend::LONG) * 4096, "{longest}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
