@@ -35,6 +35,34 @@ static BLOCK: Block = Block(UnsafeCell::new([0; SIZE]));
 /// How much of the block is given out.
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
 
+/// How much of the C library's heap a command of a session uses, nearly all of it through SQLite.
+const HEAP: usize = 192 * 1024;
+
+/// Whether that was expected.
+static EXPECTED: AtomicBool = AtomicBool::new(false);
+
+/// Has the kernel make the pages at once that SQLite is about to ask the C library for: a fault for each costs more than all
+/// of them.
+pub fn expect_a_store() {
+    if EXPECTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: plain numbers; the pieces are given back and not looked at, and their bytes stay as they are. Without a
+    // threshold the C library would give their pages back at once.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1024 * 1024);
+        // Below the size from which on each piece is a mapping of its own.
+        let pieces = [libc::malloc(HEAP / 2), libc::malloc(HEAP / 2)];
+        for piece in pieces {
+            let inner = piece.addr().next_multiple_of(4096);
+            if !piece.is_null() {
+                libc::madvise(piece.with_addr(inner), HEAP / 2 - 4096, libc::MADV_POPULATE_WRITE);
+            }
+        }
+        pieces.into_iter().rev().for_each(|piece| libc::free(piece));
+    }
+}
+
 /// Whether two processes ask for memory here.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
