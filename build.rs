@@ -28,13 +28,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             let items = value.get(table).and_then(|table| table.get(key)).and_then(toml::Value::as_array);
             items.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
         };
+        // What is the same wherever HOME and the workspace are: a jail can begin with it.
+        let fixed = |key: &str, exec: bool| -> String {
+            let places = list("binds", key).into_iter().filter(|place| place.starts_with('/'));
+            places.map(|place| format!("({place:?}, {exec}), ")).collect()
+        };
+        let limit =
+            value.get("limits").and_then(|limits| limits.get("scratch")).and_then(toml::Value::as_str);
         let name = path.file_stem().and_then(|stem| stem.to_str()).ok_or("a profile's name is not UTF-8")?;
         writeln!(
             source,
-            "    Builtin {{ name: {name:?}, files: &{:?}, variables: &{:?}, toolchains: &{:?}, json: {:?}, text: include_str!({:?}) }},",
+            "    Builtin {{ name: {name:?}, files: &{:?}, variables: &{:?}, toolchains: &{:?}, fixed: &[{}{}], scratch: {:?}, json: {:?}, text: include_str!({:?}) }},",
             list("detect", "files"),
             list("detect", "variables"),
             list("binds", "toolchains"),
+            fixed("system", true),
+            fixed("data", false),
+            limit,
             serde_json::to_string(&value)?,
             path,
         )?;

@@ -48,11 +48,28 @@ impl Beginning {
         }
     }
 
+    /// Of a command of which nothing is known but where it will run: with all that may be needed, but for a network of
+    /// its own, which can be made later, and a proxy.
+    pub(super) fn ahead(workspace: &Path, scratch: Option<u64>, captured: bool) -> Self {
+        Self {
+            workspace: workspace.to_owned(),
+            namespaces: Namespaces { user: true, pid: true, net: false },
+            root: mount::Beginning::usual(scratch, rustix::process::geteuid().as_raw()),
+            captured,
+            kept: true,
+            proxy: false,
+            memory: Memory::Shared,
+        }
+    }
+
+    /// Whether a jail that was begun with this can become one with `other`.
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        let namespaces = Namespaces { net: self.namespaces.net, ..other.namespaces };
+        *self == Self { namespaces, kept: self.kept, ..other.clone() } && (self.kept || !other.kept)
+    }
+
     /// Of this plan, with who watches it.
     pub(super) fn of(plan: &JailPlan, capture: Capture, watched: Option<Handover>) -> Self {
-        let kept = |step: &Step| {
-            matches!(step, Step::Git { writable: true } | Step::Workspace { view: View::ThrowAway })
-        };
         // Where the launcher has something to do before the command runs, the first process has a memory of its own;
         // without a PID namespace it also has later. That calls are answered needs none: see `Watch`.
         let alone = plan.namespaces.pid && plan.egress.is_none() && watched != Some(Handover::Tracer);
@@ -61,9 +78,120 @@ impl Beginning {
             namespaces: plan.namespaces,
             root: mount::Beginning::of(plan, rustix::process::geteuid().as_raw()),
             captured: matches!(capture, Capture::Keep(_)),
-            kept: plan.farewell || plan.steps.iter().any(kept),
+            kept: keeps(plan),
             proxy: plan.egress.is_some(),
             memory: if alone { Memory::Shared } else { Memory::Copied },
         }
+    }
+}
+
+/// Whether something on the plan's scratch may be looked at afterwards.
+pub(super) fn keeps(plan: &JailPlan) -> bool {
+    let kept = |step: &Step| {
+        matches!(step, Step::Git { writable: true } | Step::Workspace { view: View::ThrowAway })
+    };
+    plan.farewell || plan.steps.iter().any(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::jail::{self, Host};
+    use crate::profile::{Bind, HostFacts, Profile, SandboxSpec, StateJail, Task, builtin, resolve};
+
+    /// The plan of the base profile, changed by `change`.
+    fn plan(rights: &Rights, uid: u32, change: impl FnOnce(&mut SandboxSpec)) -> JailPlan {
+        let profile: Profile = builtin::find("base").unwrap().profile().unwrap();
+        let facts = HostFacts { home: "/home/u".into(), ..HostFacts::default() };
+        let task = Task {
+            workspace: Path::new("/home/u/w"),
+            cwd: Path::new("/home/u/w"),
+            rights,
+            executes: rights.workspace == WorkspaceRight::ThrowAway,
+            blocked_env: &[],
+            env_overrides: &[],
+            state: &StateJail::default(),
+            timeout: None,
+        };
+        let mut spec = resolve(&profile, &facts, &task);
+        change(&mut spec);
+        let host = Host { level: jail::Level::Full, landlock_abi: 7, seccomp: true, uid, gid: uid };
+        jail::best(&spec, &host, &["true".into()]).unwrap()
+    }
+
+    fn rights(workspace: WorkspaceRight, network: NetworkRight) -> Rights {
+        Rights { workspace, git_write: false, network, narrowed: Vec::new() }
+    }
+
+    fn root(plan: &JailPlan) -> mount::Beginning {
+        mount::Beginning::of(plan, 0)
+    }
+
+    fn usual() -> mount::Beginning {
+        mount::Beginning::usual(builtin::find("base").unwrap().scratch(), 0)
+    }
+
+    #[test]
+    fn what_is_begun_ahead_is_what_plans_of_the_base_profile_begin_with() {
+        for network in [NetworkRight::None, NetworkRight::Loopback, NetworkRight::Open] {
+            for workspace in
+                [WorkspaceRight::List, WorkspaceRight::Read, WorkspaceRight::ThrowAway, WorkspaceRight::Write]
+            {
+                let plan = plan(&rights(workspace, network.clone()), 0, |_| {});
+                assert_eq!(root(&plan), usual(), "{workspace:?} {network:?}");
+                let scratch = builtin::find("base").unwrap().scratch();
+                let beginning = Beginning::of(&plan, Capture::Inherit, None);
+                let root = mount::Beginning::usual(scratch, 0);
+                let ahead = Beginning { root, ..Beginning::ahead(Path::new("/home/u/w"), scratch, false) };
+                let beginning = Beginning { root: mount::Beginning::of(&plan, 0), ..beginning };
+                assert!(ahead.holds(&beginning), "{workspace:?} {network:?}");
+                assert!(!ahead.holds(&Beginning { proxy: true, ..beginning.clone() }));
+                assert!(!ahead.holds(&Beginning { captured: true, ..beginning.clone() }));
+                assert!(!ahead.holds(&Beginning { workspace: "/home/u".into(), ..beginning.clone() }));
+                let namespaces = Namespaces { pid: false, ..beginning.namespaces };
+                assert!(!ahead.holds(&Beginning { namespaces, ..beginning }));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_begun_ahead_that_the_plan_does_not_have_as_it_is() {
+        let read = rights(WorkspaceRight::Read, NetworkRight::None);
+        let bind =
+            |path: &str, exec| Bind { path: PathBuf::from(path), writable: false, exec, optional: true };
+        type Change<'a> = &'a dyn Fn(&mut SandboxSpec);
+        let changes: [(&str, Change<'_>); 7] = [
+            ("without /opt", &|spec| spec.binds.retain(|bind| bind.path != Path::new("/opt"))),
+            ("without /opt, but with a secret twice", &|spec| {
+                spec.binds.retain(|bind| bind.path != Path::new("/opt"));
+                spec.secrets.push("/proc/keys".into());
+            }),
+            ("programs of /etc run", &|spec| {
+                spec.binds
+                    .iter_mut()
+                    .filter(|bind| bind.path == Path::new("/etc"))
+                    .for_each(|bind| bind.exec = true);
+            }),
+            ("/usr is writable", &|spec| {
+                spec.binds
+                    .iter_mut()
+                    .filter(|bind| bind.path == Path::new("/usr"))
+                    .for_each(|bind| bind.writable = true);
+            }),
+            ("something around", &|spec| spec.binds.push(bind("/sys", false))),
+            ("something in /dev", &|spec| spec.binds.push(bind("/dev/dri", false))),
+            ("HOME around", &|spec| spec.home = "/var/lib".into()),
+        ];
+        for (what, change) in changes {
+            let beginning = root(&plan(&read, 0, change));
+            assert_ne!(beginning, usual(), "{what}");
+        }
+        // What lies below is built after it.
+        let below = plan(&read, 0, |spec| spec.binds.push(bind("/sys/devices/system/cpu/x", true)));
+        assert_eq!(root(&below), usual());
+        let smaller = plan(&read, 0, |spec| spec.limits.scratch = Some(1 << 20));
+        assert_ne!(root(&smaller), usual());
     }
 }

@@ -13,14 +13,14 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::git::Layout;
 use super::keeper::{Entered, signal_in};
-use super::mount::{Beginning, Root};
+use super::mount::{Beginning, Built, Root};
 use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
 use super::seccomp;
 use super::{egress, gate, landlock, limits, mount, namespace, orphans, outlet};
 use crate::sys::process::{
-    Command, Handover, Memory, close_but, close_copies, close_from, exit_now, fresh_session_keyring,
-    set_name, spawn_sharing,
+    Command, Gate, Handover, Memory, close_but, close_copies, close_from, exit_now, fresh_session_keyring,
+    set_name, spawn_beside,
 };
 use crate::sys::signal::{self, Set};
 
@@ -93,7 +93,27 @@ pub(super) struct First<'a> {
     pub(super) rest: &'a Handover<Inside<'a>>,
 }
 
-impl First<'_> {
+impl<'a> First<'a> {
+    /// With what a jail begins.
+    pub(super) fn new(
+        beginning: &'a super::Beginning,
+        ends: &'a Ends,
+        launchers: &'a [RawFd],
+        session: Option<&'a Entered>,
+        rest: &'a Handover<Inside<'a>>,
+    ) -> Self {
+        Self {
+            namespaces: beginning.namespaces,
+            ids: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+            beginning: &beginning.root,
+            ends,
+            launchers,
+            memory: beginning.memory,
+            session,
+            rest,
+        }
+    }
+
     /// Whether the end of this process is the end of all others inside: it is pid 1 of a namespace.
     fn alone(&self) -> bool {
         self.namespaces.pid && self.session.is_none()
@@ -116,6 +136,8 @@ pub(super) struct Inside<'a> {
     pub(super) watched: Option<Watched>,
     /// The command's signal mask.
     pub(super) mask: Set,
+    /// Something on the scratch may be looked at afterwards.
+    pub(super) kept: bool,
 }
 
 /// Closes this process's copies of what is the launcher's: before it looks whether that one is there. The way into a session
@@ -131,21 +153,22 @@ pub(super) fn run(first: &First<'_>) -> ! {
     }
     let pipe = first.ends.pipe.as_fd();
     let prepared = begin(first).and_then(|begun| prepare(first, first.rest.take(), begun));
-    let (prepared, inside) = match prepared {
+    let (mut prepared, inside) = match prepared {
         Ok(prepared) => (prepared, first.rest.take()),
         Err(error) => {
             Message::Failed(error).send(pipe);
             exit_now(125)
         }
     };
-    let begun = start(first, inside);
+    let begun = start(first, inside, &prepared);
+    let scratch = prepared.built.take().map(Built::into_scratch);
     // From the first message on the memory is the launcher's.
     prepared.told.iter().for_each(|message| message.send(pipe));
     match begun {
         Ok(begun) => {
             begun.unwatched.iter().for_each(|message| message.send(pipe));
             Message::Started.send(pipe);
-            exit_now(reap(first, &begun, &prepared))
+            exit_now(reap(first, &begun, &prepared, scratch.as_ref()))
         }
         Err(message) => {
             message.send(pipe);
@@ -169,6 +192,7 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
     follow_launcher(first).at(Stage::Parent, &"swbox")?;
     set_name(c"swbox-init");
     let umask = rustix::process::umask(Mode::empty());
+    namespace::limit_capabilities().at(Stage::Capabilities, &"bounding set")?;
     if !first.namespaces.user {
         return Ok(Begun { root: None, space: None, umask });
     }
@@ -187,10 +211,12 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
 
 /// What is there when the jail has been built.
 struct Prepared {
-    /// The scratch tmpfs, if there is one.
-    scratch: Option<OwnedFd>,
+    /// The root, if there is one of its own.
+    built: Option<Built>,
     /// The number of the mount namespace, in a session.
     space: Option<u64>,
+    /// What files are made without, for the command.
+    umask: Mode,
     /// Where signals for this process arrive.
     signals: OwnedFd,
     /// What had to be given up.
@@ -206,40 +232,48 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     fresh_session_keyring();
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let signals = signal::descriptor(&awaited).at(Stage::Parent, &"signals")?;
-    let (mut scratch, mut told) = (None, Vec::new());
+    let (mut built, mut told) = (None, Vec::new());
     if !first.alone() {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
+    }
+    if plan.namespaces.net && !first.namespaces.net && first.session.is_none() {
+        namespace::own_network().at(Stage::Network, &"a network namespace")?;
+        crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
     }
     if let Some(root) = begun.root {
         if let Some(outside) = &first.ends.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
         }
-        let built = mount::build(
+        let root = built.insert(mount::build(
             root,
             first.beginning,
             plan,
             &inside.layout,
             first.session.map(|session| &session.tree),
-        )?;
-        let given_up = built.given_up.into_iter();
+        )?);
+        let given_up = root.take_given_up().into_iter();
         told.extend(given_up.map(|(protection, reason)| Message::Degraded(protection, reason)));
-        if let Some(outlet) = &first.ends.outlet {
-            outlet::send(outlet, &built.scratch).at(Stage::Descriptors, &"the scratch")?;
+        if let Some(outlet) = first.ends.outlet.as_ref().filter(|_| inside.kept) {
+            outlet::send(outlet, root.scratch()).at(Stage::Descriptors, &"the scratch")?;
         }
-        scratch = Some(built.scratch);
+    }
+    rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
+    if let Some(outside) = &first.ends.outside {
+        egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
+    }
+    Ok(Prepared { built, space: begun.space, umask: begun.umask, signals, told })
+}
+
+/// Gives up what the jail was built with: the old root, the memory's openness, the capabilities. System calls only.
+fn settle(inside: &Inside<'_>, prepared: &Prepared) -> Result<(), SetupError> {
+    if let Some(built) = &prepared.built {
+        built.leave().at(Stage::Pivot, &"the old root")?;
     }
     // Memory and environment of this process are swbox's, or copies: the command may not look into it.
     if !traced(inside) {
         close_memory()?;
     }
-    namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
-    rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
-    rustix::process::chdir(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
-    rustix::process::umask(begun.umask);
-    if let Some(outside) = &first.ends.outside {
-        egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
-    }
-    Ok(Prepared { scratch, space: begun.space, signals, told })
+    namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")
 }
 
 /// Whether the command is to be traced: the tracer comes while this memory is still open to it.
@@ -278,37 +312,62 @@ struct Started {
 }
 
 /// Starts the command, or gives what to report.
-fn start(first: &First<'_>, inside: &Inside<'_>) -> Result<Started, Message> {
-    let (mut failure, mut unwatched) = (None, None);
-    let spawned = spawn_sharing(&mut || {
-        failure = Some(match confine(first, inside) {
-            Err(error) => Message::Failed(error),
-            Ok(refused) => {
-                unwatched = refused;
-                match inside.command.execute() {
-                    Err(errno) => Message::NotExecuted { errno },
-                    Ok(never) => match never {},
+///
+/// The command's process sets itself up while this one gives up what the command must not have, and executes nothing
+/// before that is done: each of both takes a tenth of a launch. Without the C library's turn for this process.
+fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<Started, Message> {
+    let (mut failure, mut unwatched, mut unsettled) = (None, None, None);
+    let gate = Gate::default();
+    if !first.alone() {
+        // The end of this process would leave the command's waiting.
+        settle(inside, prepared).map_err(Message::Failed)?;
+        gate.open(true);
+    }
+    let spawned = spawn_beside(
+        &mut || {
+            failure = match confine(first, inside, prepared.umask) {
+                Err(error) => Some(Message::Failed(error)),
+                // This process's parent says why.
+                Ok(_) if !gate.wait() => None,
+                Ok(refused) => {
+                    unwatched = refused;
+                    match inside.command.execute() {
+                        Err(errno) => Some(Message::NotExecuted { errno }),
+                        Ok(never) => match never {},
+                    }
                 }
+            };
+            125
+        },
+        &mut || {
+            if first.alone() {
+                unsettled = settle(inside, prepared).err();
+                gate.open(unsettled.is_none());
             }
-        });
-        125
-    });
+        },
+    );
     let at = now();
-    match (spawned, failure) {
-        (Err(error), _) => {
+    match (spawned, unsettled, failure) {
+        (Err(error), ..) => {
             Err(Message::Failed(SetupError::new(Stage::Fork, &error, "the command's process")))
         }
-        (Ok(_), Some(message)) => Err(message),
-        (Ok(command), None) => Ok(Started { command, at, unwatched: unwatched.map(Message::Unwatched) }),
+        (Ok(_), Some(error), _) => Err(Message::Failed(error)),
+        (Ok(_), None, Some(message)) => Err(message),
+        (Ok(command), None, None) => {
+            Ok(Started { command, at, unwatched: unwatched.map(Message::Unwatched) })
+        }
     }
 }
 
-/// The last steps, in the command's own process: Landlock, streams, limits, signals, descriptors, seccomp. Gives the errno
-/// with which a listener was refused, where the command may run without one.
+/// The last steps, in the command's own process: capabilities, Landlock, streams, limits, signals, descriptors, seccomp.
+/// Gives the errno with which a listener was refused, where the command may run without one.
 ///
 /// The first process stays out of the domain: nothing that is in it may trace a process that is not.
-fn confine(first: &First<'_>, inside: &Inside<'_>) -> Result<Option<i32>, SetupError> {
+fn confine(first: &First<'_>, inside: &Inside<'_>, umask: Mode) -> Result<Option<i32>, SetupError> {
     let ends = first.ends;
+    namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
+    rustix::process::umask(umask);
+    rustix::process::chdir(&inside.plan.cwd).at(Stage::Cwd, &inside.plan.cwd)?;
     landlock::restrict(&inside.domain).map_err(|problem| SetupError {
         stage: Stage::Landlock,
         errno: 0,
@@ -369,7 +428,7 @@ fn confine(first: &First<'_>, inside: &Inside<'_>) -> Result<Option<i32>, SetupE
 /// Reaps everything, forwards signals, and ends with the command's first process.
 ///
 /// With [`Memory::Shared`] the launcher goes on beside this: here are system calls only, and no memory is asked for.
-fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
+fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared, scratch: Option<&OwnedFd>) -> i32 {
     let (command, pipe) = (begun.command, first.ends.pipe.as_fd());
     let alone = first.alone();
     let (mut stops, mut stopped, mut resume) = (0, false, None);
@@ -389,7 +448,7 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared) -> i32 {
                 continue;
             }
             let status = status.as_raw();
-            let full = prepared.scratch.as_ref().is_some_and(limits::full);
+            let full = scratch.is_some_and(limits::full);
             // Without a session all of it ends with this process.
             let left = first.session.is_some() && orphans::are_left();
             Message::Exited { status, started: begun.at, ended: now(), full, left }.send(pipe);

@@ -11,8 +11,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::process::DumpableBehavior;
 
-use super::beginning::Beginning;
+use super::ahead::Start;
+use super::beginning::{Beginning, keeps};
 use super::egress;
 use super::farewell;
 use super::gate;
@@ -141,44 +143,49 @@ pub enum Which {
     Whole,
 }
 
-/// As [`launch_best`], with a plan that is made while the jail is begun; gives it too.
-pub fn launch_begun(
+/// As [`launch_best`], with a plan that is made while the jail is begun; gives it too. With `start` it may have been begun
+/// even before what `beginning` says was known.
+pub fn launch_begun<'p>(
+    start: Start<'p>,
     beginning: &Beginning,
     mut plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
     capture: impl Fn(&JailPlan) -> Capture,
     mut observing: Observing<'_>,
-) -> Result<(JailPlan, Outcome), Diagnostic> {
-    let made = OnceCell::new();
+) -> Result<(&'p JailPlan, Outcome), Diagnostic> {
+    let Start { made, ahead } = start;
     let watched = observing.is_some().then_some(seccomp::Handover::Listener);
-    let first = begin(
-        beginning,
-        || {
-            let best = plan(Which::Best).map_err(Failure::Fatal)?;
-            let best: &JailPlan = made.get_or_init(|| best);
-            let capture = capture(best);
-            let same = Beginning::of(best, capture, watched) == *beginning;
-            if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
-        },
-        again(&mut observing),
-        None,
-    );
-    let first = first.map(|(outcome, _)| outcome);
-    let best = match (made.into_inner(), first) {
+    // What does not fit ends here, and with it what was begun.
+    let ahead = ahead.filter(|ahead| ahead.fits(beginning));
+    let planned = || {
+        let best = plan(Which::Best).map_err(Failure::Fatal)?;
+        let best: &'p JailPlan = made.get_or_init(|| best);
+        let capture = capture(best);
+        let same = Beginning::of(best, capture, watched) == *beginning;
+        if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
+    };
+    let first = match ahead {
+        Some(ahead) => ahead.go_on(planned, again(&mut observing)),
+        None => begin(beginning, planned, again(&mut observing), None).map(|(outcome, _)| outcome),
+    };
+    let best = match (made.get(), first) {
         (Some(best), Err(Failure::Refused(error))) => {
             let refused = Err(Failure::Refused(error));
-            let outcome = descend(&plan(Which::Whole)?, refused, capture(&best), observing)?;
+            let outcome = descend(&plan(Which::Whole)?, refused, capture(best), observing)?;
             return Ok((best, outcome));
         }
         (Some(best), Err(Failure::Otherwise)) => best,
         (Some(best), first) => {
-            let outcome = descend(&best, first, capture(&best), observing)?;
+            let outcome = descend(best, first, capture(best), observing)?;
             return Ok((best, outcome));
         }
         (None, Err(Failure::Fatal(problem))) => return Err(problem),
         // Not even begun: nothing was planned yet.
-        (None, _) => plan(Which::Best)?,
+        (None, _) => {
+            let best = plan(Which::Best)?;
+            made.get_or_init(|| best)
+        }
     };
-    let outcome = launch_best(&best, || plan(Which::Whole), capture(&best), observing)?;
+    let outcome = launch_best(best, || plan(Which::Whole), capture(best), observing)?;
     Ok((best, outcome))
 }
 
@@ -233,73 +240,138 @@ fn attempt(plan: &JailPlan, capture: Capture, observing: Observing<'_>) -> Resul
 fn begin<'p>(
     beginning: &Beginning,
     plan: impl FnOnce() -> Result<(&'p JailPlan, Capture), Failure>,
-    mut observing: Observing<'_>,
+    observing: Observing<'_>,
     session: Option<Entered>,
 ) -> Result<(Outcome, Option<Left>), Failure> {
-    if !single_threaded() {
-        return Err(Failure::Fatal(Diagnostic::new(
-            "not_single_threaded",
-            "a jail is launched only by a process with one thread",
-        )));
-    }
-    let begun = now();
-    let (namespaces, memory) = (beginning.namespaces, beginning.memory);
-    let fatal = |stage: Stage, detail: &str| {
-        let detail = detail.to_owned();
-        move |error: io::Error| Failure::Fatal(explain(namespaces, &SetupError::new(stage, &error, detail)))
-    };
-    let pair = |wanted: bool| match wanted {
-        true => UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs))),
-        false => Ok((None, None)),
-    };
-    let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
-    let (watch_inlet, calls) = pair(observing.is_some()).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    let (inside, outside) = pair(beginning.proxy).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    let (inlet, outlet) = pair(beginning.kept).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-    let (captured, output) =
-        capture_pipes(beginning.captured).map_err(fatal(Stage::Descriptors, "output pipes"))?;
-    let (relays, output) = match (&session, output) {
-        (Some(_), None) => streams::relays().map_err(fatal(Stage::Descriptors, "output pipes"))?,
-        (_, output) => (None, output),
-    };
-    let workspace = open_workspace(&beginning.workspace)
-        .map_err(fatal(Stage::Workspace, &beginning.workspace.display().to_string()))?;
-    // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
-    set_default(libc::SIGCHLD);
-    let masked = Masked::all().map_err(fatal(Stage::Limits, "signal mask"))?;
-    let dumpable = rustix::process::dumpable_behavior()
-        .map_err(|error| fatal(Stage::Parent, "dumpable")(error.into()))?;
+    let (lines, ends) = Lines::open(beginning, observing.is_some(), session.is_some())?;
     // Both processes close the ends that are the other's; the values are there for both.
-    let ends = ManuallyDrop::new(Ends { pipe, output, outside, outlet, calls });
-    let sockets = [&inside, &inlet, &watch_inlet].into_iter().flatten().map(AsRawFd::as_raw_fd);
-    let pipes = captured.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
-    let relayed = relays.iter().flat_map(|(out, err)| [out.pipe(), err.pipe()]).flatten();
-    let relayed = relayed.map(|pipe| pipe.as_raw_fd());
-    let launchers: Vec<RawFd> = sockets.chain(pipes).chain(relayed).chain([reader.as_raw_fd()]).collect();
+    let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
     // Declared before the first process is made, so that it goes when that has ended.
     let place = OnceCell::new();
     let rest = Handover::default();
-    let first = First {
-        namespaces,
-        ids: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
-        beginning: &beginning.root,
-        ends: &ends,
-        launchers: &launchers,
-        memory,
-        session: session.as_ref(),
-        rest: &rest,
-    };
-    let (mut early, mut late) = (|| -> i32 { init::run(&first) }, || -> i32 { init::run(&first) });
+    let first = First::new(beginning, &ends, &launchers, session.as_ref(), &rest);
+    let mut run = || -> i32 { init::run(&first) };
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
-    let beside = memory == Memory::Shared && share();
-    let spawned = beside.then(|| spawn(&workspace, &first, beginning.proxy, &mut early));
+    let beside = beginning.memory == Memory::Shared && share();
+    let spawned = beside.then(|| spawn(&lines.workspace, &first, &mut run));
+    let (plan, capture) = lines.planning(plan)?;
+    go_on(lines, &first, spawned, &place, plan, capture, observing)
+}
 
-    // Planning may wait for others: meanwhile a signal is for swbox, as before there was a jail. Its end is the first
-    // process's too.
-    masked.lift();
-    let planned = plan();
-    masked.again().map_err(fatal(Stage::Limits, "signal mask"))?;
-    let (plan, capture) = planned?;
+/// The launcher's side of a jail that is begun.
+pub(super) struct Lines {
+    begun: u64,
+    reader: OwnedFd,
+    watch_inlet: Option<UnixStream>,
+    inside: Option<UnixStream>,
+    inlet: Option<UnixStream>,
+    captured: Both<OwnedFd>,
+    relays: Both<Stream>,
+    /// The workspace, held.
+    pub(super) workspace: OwnedFd,
+    masked: Masked,
+    dumpable: DumpableBehavior,
+    namespaces: Namespaces,
+}
+
+impl Lines {
+    /// Opens them, with the ends for the inside. From here on all signals are blocked.
+    pub(super) fn open(
+        beginning: &Beginning,
+        watched: bool,
+        in_session: bool,
+    ) -> Result<(Self, Ends), Failure> {
+        if !single_threaded() {
+            return Err(Failure::Fatal(Diagnostic::new(
+                "not_single_threaded",
+                "a jail is launched only by a process with one thread",
+            )));
+        }
+        let begun = now();
+        let namespaces = beginning.namespaces;
+        let fatal = |stage: Stage, detail: &str| fatal(namespaces, stage, detail);
+        let pair = |wanted: bool| match wanted {
+            true => UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs))),
+            false => Ok((None, None)),
+        };
+        let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
+        let (watch_inlet, calls) = pair(watched).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+        let (inside, outside) = pair(beginning.proxy).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+        let (inlet, outlet) = pair(beginning.kept).map_err(fatal(Stage::Descriptors, "socket pair"))?;
+        let (captured, output) =
+            capture_pipes(beginning.captured).map_err(fatal(Stage::Descriptors, "output pipes"))?;
+        let (relays, output) = match (in_session, output) {
+            (true, None) => streams::relays().map_err(fatal(Stage::Descriptors, "output pipes"))?,
+            (_, output) => (None, output),
+        };
+        let workspace = open_workspace(&beginning.workspace)
+            .map_err(fatal(Stage::Workspace, &beginning.workspace.display().to_string()))?;
+        // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
+        set_default(libc::SIGCHLD);
+        let masked = Masked::all().map_err(fatal(Stage::Limits, "signal mask"))?;
+        let dumpable = rustix::process::dumpable_behavior()
+            .map_err(|error| fatal(Stage::Parent, "dumpable")(error.into()))?;
+        let lines = Self {
+            begun,
+            reader,
+            watch_inlet,
+            inside,
+            inlet,
+            captured,
+            relays,
+            workspace,
+            masked,
+            dumpable,
+            namespaces,
+        };
+        Ok((lines, Ends { pipe, output, outside, outlet, calls }))
+    }
+
+    /// The numbers of those that the first process has copies of.
+    pub(super) fn numbers(&self) -> Vec<RawFd> {
+        let sockets = [&self.inside, &self.inlet, &self.watch_inlet].into_iter().flatten();
+        let sockets = sockets.map(AsRawFd::as_raw_fd);
+        let pipes = self.captured.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
+        let relayed = self.relays.iter().flat_map(|(out, err)| [out.pipe(), err.pipe()]).flatten();
+        let relayed = relayed.map(|pipe| pipe.as_raw_fd());
+        sockets.chain(pipes).chain(relayed).chain([self.reader.as_raw_fd()]).collect()
+    }
+
+    /// Puts the mask before in force, while something else is done before [`Self::planning`].
+    pub(super) fn lift(&self) {
+        self.masked.lift();
+    }
+
+    /// Does what may wait for others: meanwhile a signal is for swbox, as before there was a jail. Its end is the first
+    /// process's too.
+    pub(super) fn planning<T>(&self, plan: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        self.masked.lift();
+        let planned = plan();
+        self.masked.again().map_err(fatal(self.namespaces, Stage::Limits, "signal mask"))?;
+        planned
+    }
+}
+
+/// What becomes of an error of a system call at `stage`.
+fn fatal(namespaces: Namespaces, stage: Stage, detail: &str) -> impl FnOnce(io::Error) -> Failure + use<> {
+    let detail = detail.to_owned();
+    move |error| Failure::Fatal(explain(namespaces, &SetupError::new(stage, &error, detail)))
+}
+
+/// Goes on with a jail that was begun, or is begun now, with the plan: until the command has ended.
+pub(super) fn go_on<'p>(
+    lines: Lines,
+    first: &First<'p>,
+    spawned: Option<io::Result<Coming<'_>>>,
+    place: &'p OnceCell<Inside<'p>>,
+    plan: &'p JailPlan,
+    capture: Capture,
+    mut observing: Observing<'_>,
+) -> Result<(Outcome, Option<Left>), Failure> {
+    let Lines { begun, reader, watch_inlet, inside, inlet, captured, relays, workspace, masked, .. } = lines;
+    let (memory, dumpable, session) = (first.memory, lines.dumpable, first.session);
+    let fatal = |stage: Stage, detail: &str| fatal(lines.namespaces, stage, detail);
+    let mut run = || -> i32 { init::run(first) };
     let bare = plan.level == Level::LandlockOnly;
     let scratch =
         bare.then(|| Scratch::new(plan)).transpose().map_err(fatal(Stage::Directory, "private HOME"))?;
@@ -344,12 +416,12 @@ fn begin<'p>(
         filter: seccomp::compile(plan.filter, Arch::NATIVE),
         watched,
         mask: masked.former(),
+        kept: keeps(plan),
     });
     // Nobody else may be at work when it goes on.
     let spawned = spawned.map(|coming| coming.and_then(Coming::arrive));
-    rest.give(given);
-    let spawned = spawned
-        .unwrap_or_else(|| spawn(&workspace, &first, beginning.proxy, &mut late).and_then(Coming::arrive));
+    first.rest.give(given);
+    let spawned = spawned.unwrap_or_else(|| spawn(&workspace, first, &mut run).and_then(Coming::arrive));
     let proxy = match (&plan.egress, &inside) {
         (Some(order), Some(inside)) => egress::start(order, inside),
         _ => Ok(None),
@@ -398,7 +470,7 @@ fn begin<'p>(
     });
     let (layout, domain) = (&given.layout, &given.domain);
     let findings = git::check(plan, layout);
-    let left = inlet.as_ref().map(outlet::take).transpose();
+    let left = inlet.filter(|_| given.kept).as_ref().map(outlet::take).transpose();
     let left = left.map_err(fatal(Stage::Descriptors, "what the command left"))?.flatten();
     let config = match &left {
         Some(left) => git::write_back(&layout.originals, left),
@@ -488,7 +560,7 @@ fn capture_pipes(wanted: bool) -> io::Result<(Both<OwnedFd>, Both<OwnedFd>)> {
 }
 
 /// A first process that is made.
-enum Coming<'a> {
+pub(super) enum Coming<'a> {
     Here(Beside<'a>),
     Led(Led<'a>),
 }
@@ -503,14 +575,13 @@ impl<'a> Coming<'a> {
 }
 
 /// Makes the first process, in the workspace, so that it holds it in its own mount namespace.
-fn spawn<'a>(
+pub(super) fn spawn<'a>(
     workspace: &OwnedFd,
     first: &'a First<'_>,
-    proxy: bool,
     run: &'a mut dyn FnMut() -> i32,
 ) -> io::Result<Coming<'a>> {
     let before = enter(workspace)?;
-    let namespaces = first.namespaces;
+    let (namespaces, proxy) = (first.namespaces, first.ends.outside.is_some());
     let spawned = match first.session {
         None => spawn_into(namespace::clone_flags(namespaces), first.memory, run).map(Coming::Here),
         Some(session) => {

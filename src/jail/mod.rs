@@ -3,6 +3,7 @@
 //! Danger: any failure on the way ends in [`Failure`](crate::diagnostic::Diagnostic) and exit 125, never in a weaker run.
 
 pub mod act;
+mod ahead;
 mod beginning;
 pub mod doctor;
 mod egress;
@@ -42,6 +43,7 @@ mod told;
 mod watch;
 
 pub use crate::sys::streams::{closed_at_start, directory_stream, inherited, no_terminal, set_input};
+pub use ahead::{Start, ahead};
 pub use beginning::Beginning;
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};

@@ -25,10 +25,11 @@ use super::outputs::KEPT;
 use super::overlay;
 use super::places::Places;
 use super::plan::{JailPlan, Step, View};
-use super::planner;
+use super::planner::Standard;
 use super::points::{Kind, Points, attach_over, create, write_all};
 use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
+use crate::profile::value::lies_in;
 use crate::sys::mount::{Attributes, set_attributes};
 
 /// Directories of the host over which the scratch may lie while the root is built, since no step looks below them.
@@ -51,18 +52,42 @@ pub(super) struct Root {
     proc: Option<OwnedFd>,
     /// Stubs for secrets that were made: for files, for directories.
     stubs: [bool; 2],
+    /// Which steps of the beginning were left for when there is a plan.
+    left: Vec<usize>,
     /// How many things were made on the scratch, for their names.
     made: u32,
     /// What had to be given up, and why.
     given_up: Vec<(Protection, String)>,
 }
 
-/// A root that was built and entered.
+/// A root that was built and is `/` of this process. The old one is still there, over it: see [`Built::leave`].
 pub(super) struct Built {
+    root: Root,
+}
+
+impl Built {
     /// What had to be given up, and why.
-    pub(super) given_up: Vec<(Protection, String)>,
+    pub(super) fn take_given_up(&mut self) -> Vec<(Protection, String)> {
+        std::mem::take(&mut self.root.given_up)
+    }
+
     /// The scratch tmpfs.
-    pub(super) scratch: OwnedFd,
+    pub(super) fn scratch(&self) -> &OwnedFd {
+        &self.root.scratch
+    }
+
+    /// Lets go of the old root. No path leads there but `/..`, so others may set themselves up meanwhile; nothing of the
+    /// command may run before. The kernel waits here for all its processors.
+    ///
+    /// System calls only: this memory may be in use.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        self.root.leave()
+    }
+
+    /// Closes what it was built with, but for the scratch, which it gives.
+    pub(super) fn into_scratch(self) -> OwnedFd {
+        self.root.scratch
+    }
 }
 
 /// What of a root can be built before there is a plan.
@@ -72,29 +97,33 @@ pub(super) struct Beginning {
     pub(super) scratch: Option<u64>,
     /// Where the scratch can be attached while the root is built: no step binds what is there.
     pub(super) attach_at: Vec<&'static str>,
-    /// The steps that are performed at once.
-    pub(super) steps: Vec<Step>,
+    /// The steps that are performed at once, if any are.
+    pub(super) standard: Option<&'static Standard>,
 }
 
 impl Beginning {
     /// Of a plan that is not there yet.
     pub(super) fn usual(scratch: Option<u64>, uid: u32) -> Self {
-        Self { scratch, attach_at: ATTACH_AT.to_vec(), steps: planner::standard(uid) }
+        Self { scratch, attach_at: ATTACH_AT.to_vec(), standard: Some(Standard::of(uid)) }
     }
 
     /// Of this plan.
     pub(super) fn of(plan: &JailPlan, uid: u32) -> Self {
         let read = |place: &Path| {
-            let binds =
-                |step: &Step| matches!(step, Step::Bind { path, .. } if path == place || below(path, place));
+            let binds = |step: &Step| matches!(step, Step::Bind { path, .. } if lies_in(path, place));
             plan.steps.iter().any(binds)
         };
-        let steps = planner::begins_with_standard(plan, uid).then(|| planner::standard(uid));
         Self {
             scratch: plan.limits.scratch,
             attach_at: ATTACH_AT.into_iter().filter(|place| !read(Path::new(place))).collect(),
-            steps: steps.unwrap_or_default(),
+            standard: Some(Standard::of(uid)).filter(|standard| standard.begins(plan)),
         }
+    }
+}
+
+impl Beginning {
+    fn steps(&self) -> &'static [Step] {
+        self.standard.map(Standard::steps).unwrap_or_default()
     }
 }
 
@@ -103,7 +132,19 @@ impl Beginning {
 /// Nothing here uses the C library: the launcher may be at work in the same memory.
 pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
     let mut root = Root::new(beginning).at(Stage::Root, &"a tmpfs for the root")?;
-    beginning.steps.iter().try_for_each(|step| root.perform(step))?;
+    let steps = beginning.steps();
+    for (at, step) in steps.iter().enumerate() {
+        match step {
+            Step::Bind { path, writable, exec, optional } => {
+                let shown = |real: &Path| around(steps, real);
+                let bound = root.bind_plainly(path, attributes(*writable, *exec), &shown);
+                if skip_absent(bound, *optional).at(Stage::Bind, path)?.is_some() {
+                    root.left.push(at);
+                }
+            }
+            step => root.perform(step)?,
+        }
+    }
     Ok(root)
 }
 
@@ -117,8 +158,9 @@ pub(super) fn build(
     session: Option<&OwnedFd>,
 ) -> Result<Built, SetupError> {
     for step in &plan.steps {
-        if planner::standard_step(&beginning.steps, step).is_none() {
-            root.perform_of(plan, layout, step)?;
+        match beginning.standard.and_then(|standard| standard.number(step)) {
+            Some(at) if !root.left.contains(&at) => {}
+            _ => root.perform_of(plan, layout, step)?,
         }
     }
     root.close_proc(plan).at(Stage::Proc, &"/proc")?;
@@ -126,7 +168,7 @@ pub(super) fn build(
         root.graft(plan, tree).at(Stage::Session, &"the session's directories")?;
     }
     root.enter().at(Stage::Pivot, &"the new root")?;
-    Ok(Built { given_up: root.given_up, scratch: root.scratch })
+    Ok(Built { root })
 }
 
 impl Root {
@@ -155,6 +197,7 @@ impl Root {
             points: Points::new(root),
             proc: None,
             stubs: [false; 2],
+            left: Vec::new(),
             made: 0,
             given_up: Vec::new(),
         })
@@ -168,11 +211,14 @@ impl Root {
         graft::graft(plan, tree, &mut self.points)
     }
 
-    /// Changes to the new root and lets go of the old one.
+    /// Changes to the new root. Now the old root lies over the new one, and perhaps on top of it the scratch that was
+    /// attached to its `/`.
     fn enter(&self) -> io::Result<()> {
         rustix::process::fchdir(self.points.root())?;
-        rustix::process::pivot_root(".", ".")?;
-        // Now the old root lies over the new one, and perhaps on top of it the scratch that was attached to its `/`.
+        Ok(rustix::process::pivot_root(".", ".")?)
+    }
+
+    fn leave(&self) -> io::Result<()> {
         unmount(".", UnmountFlags::DETACH)?;
         if !self.aside {
             unmount(".", UnmountFlags::DETACH)?;
@@ -192,10 +238,8 @@ impl Root {
     fn perform_of(&mut self, plan: &JailPlan, layout: &Layout, step: &Step) -> Result<(), SetupError> {
         match step {
             Step::Bind { path, writable, exec, optional } => {
-                match self.bind(plan, path, attributes(*writable, *exec)) {
-                    Err(error) if *optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-                    result => result.at(Stage::Bind, path),
-                }
+                let bound = self.bind(plan, path, attributes(*writable, *exec));
+                skip_absent(bound, *optional).at(Stage::Bind, path)
             }
             Step::Workspace { view } => self.workspace(plan, *view).at(Stage::Workspace, &plan.workspace),
             Step::Git { .. } => {
@@ -248,38 +292,48 @@ impl Root {
     }
 
     fn bind(&mut self, plan: &JailPlan, path: &Path, attributes: Attributes) -> io::Result<()> {
+        let shown = |real: &Path| around(&plan.steps, real);
+        if self.bind_plainly(path, attributes, &shown)?.is_none() {
+            return Ok(());
+        }
+        let real = path.canonicalize()?;
+        if shown(&real) || self.points.visible(path).is_ok() {
+            Ok(())
+        } else {
+            self.bind(plan, &real, attributes)
+        }
+    }
+
+    /// Binds what is at the path, where that takes system calls alone; `shown` says what is seen inside anyway. Gives a
+    /// link that was made and may lead to what is not seen.
+    fn bind_plainly(
+        &mut self,
+        path: &Path,
+        attributes: Attributes,
+        shown: &dyn Fn(&Path) -> bool,
+    ) -> io::Result<Option<Leads>> {
         match self.host.kind(path)? {
             FileType::Symlink => {
                 let text = rustix::fs::readlinkat(CWD, path, Vec::new()).map(text_path)?;
                 self.points.link(path, &text)?;
-                let shown = |real: &Path| {
-                    let around = |step: &Step| matches!(step, Step::Bind { path, .. } if below(real, path));
-                    plan.steps.iter().any(around)
-                };
                 // `/bin -> usr/bin`: as it reads, unless it climbs.
                 let plain =
                     text.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-                if plain && path.parent().is_some_and(|parent| shown(&parent.join(&text))) {
-                    return Ok(());
-                }
-                let real = path.canonicalize()?;
-                if shown(&real) || self.points.visible(path).is_ok() {
-                    Ok(())
-                } else {
-                    self.bind(plan, &real, attributes)
-                }
+                let seen = plain && path.parent().is_some_and(|parent| shown(&parent.join(&text)));
+                return Ok((!seen).then_some(Leads));
             }
             FileType::Directory => {
                 let tree = clone_tree(CWD, path, true)?;
                 set_attributes(tree.as_fd(), attributes, true)?;
-                self.points.attach(&tree, path, Kind::Directory)
+                self.points.attach(&tree, path, Kind::Directory)?;
             }
             _ => {
                 let tree = clone_tree(CWD, path, false)?;
                 set_attributes(tree.as_fd(), attributes, false)?;
-                self.points.attach(&tree, path, Kind::File)
+                self.points.attach(&tree, path, Kind::File)?;
             }
         }
+        Ok(None)
     }
 
     fn device(&mut self, path: &Path) -> io::Result<()> {
@@ -526,6 +580,22 @@ fn copy_link(number: usize) -> String {
 fn attributes(writable: bool, exec: bool) -> Attributes {
     let attributes = if writable { PLAIN } else { PLAIN.with(Attributes::READ_ONLY) };
     if exec { attributes } else { attributes.with(Attributes::NO_EXEC) }
+}
+
+/// Whether one of the steps binds a tree around `real`.
+fn around(steps: &[Step], real: &Path) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Bind { path, .. } if below(real, path)))
+}
+
+/// A link that may lead to what is not seen inside.
+struct Leads;
+
+/// A place that the host does not have is nothing, where it is optional.
+fn skip_absent<T: Default>(bound: io::Result<T>, optional: bool) -> io::Result<T> {
+    match bound {
+        Err(error) if optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(T::default()),
+        bound => bound,
+    }
 }
 
 /// Whether `inner` lies below `outer`; both are absolute and plain, so their bytes say it.

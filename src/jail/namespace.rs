@@ -47,6 +47,11 @@ pub(super) fn join(
     Ok(rustix::thread::move_into_link_name_space(pid.as_fd(), None)?)
 }
 
+/// Leaves the network that was inherited for one of its own, which leads nowhere.
+pub(super) fn own_network() -> io::Result<()> {
+    crate::sys::process::leave_network()
+}
+
 /// Maps the caller's user and group to themselves, and nobody else. Supplementary groups cannot be changed any more.
 pub(super) fn map_ids(uid: u32, gid: u32) -> io::Result<()> {
     write_once("/proc/self/setgroups", "deny")?;
@@ -60,8 +65,8 @@ fn write_once(path: &str, text: &str) -> io::Result<()> {
     if count == text.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
 }
 
-/// Empties every capability set: ambient, bounding, effective, permitted, inheritable.
-pub(super) fn drop_capabilities() -> io::Result<()> {
+/// Empties what an exec could give: the ambient set and the bounding set. What this process may do now stays.
+pub(super) fn limit_capabilities() -> io::Result<()> {
     match rustix::thread::clear_ambient_capability_set() {
         Ok(()) | Err(Errno::INVAL) => {}
         Err(error) => return Err(error.into()),
@@ -77,6 +82,11 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+    Ok(())
+}
+
+/// Empties the sets that are in force: effective, permitted, inheritable, and with them the ambient one.
+pub(super) fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
         permitted: CapabilitySet::empty(),

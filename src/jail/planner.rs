@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::outcome::Level;
 use super::outputs::Outputs;
@@ -16,7 +17,7 @@ use super::seccomp::{FilterSpec, Sockets};
 use crate::diagnostic::Diagnostic;
 use crate::hosts::{BadEntry, HostList};
 use crate::policy::{NetworkRight, WorkspaceRight};
-use crate::profile::{Bind, SandboxSpec};
+use crate::profile::{Bind, SandboxSpec, builtin};
 use crate::proxy::Order;
 use crate::proxy::environment::{CONNECT_PROGRAM, variables};
 
@@ -261,49 +262,98 @@ fn hidden_of_proc(uid: u32) -> impl Iterator<Item = Step> {
     hidden.map(|path| Step::Secret { path: path.into() })
 }
 
-/// What the full level has whatever the command is, in an order in which it can be built first.
-pub(super) fn standard(uid: u32) -> Vec<Step> {
-    devices().chain([Step::Proc]).chain(hidden_of_proc(uid)).collect()
+/// What the full level has whatever the command is, in an order in which it can be built first: devices, `/proc`, and the
+/// host's trees that the base profile binds wherever HOME and the workspace are. It is looked at for each step of a plan,
+/// twice, and by three that compare what they have of it: so it is made once.
+#[derive(Debug)]
+pub(super) struct Standard {
+    steps: Vec<Step>,
+    /// The numbers of the steps, by their paths' bytes.
+    by_path: Vec<usize>,
 }
 
-/// Which of the steps of [`standard`] a step is.
-///
-/// Paths are compared as bytes, and only where the step lies where those do: part by part and with each, this was a sixth
-/// of all that a launch computes.
-pub(super) fn standard_step(standard: &[Step], step: &Step) -> Option<usize> {
-    fn key(step: &Step) -> &[u8] {
-        let path = match step {
-            Step::Secret { path } => Some(path.as_path()),
-            step => step.place(),
-        };
-        path.map(|path| path.as_os_str().as_bytes()).unwrap_or_default()
+impl PartialEq for Standard {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
     }
-    let path = key(step);
-    if !path.starts_with(b"/dev/") && !path.starts_with(b"/proc") {
-        return None;
-    }
-    standard.iter().position(|other| key(other) == path && other == step)
 }
 
-/// Whether all of [`standard`] is in the plan and can be built before the rest: nothing else lies there or around it.
-pub(super) fn begins_with_standard(plan: &JailPlan, uid: u32) -> bool {
-    let standard = standard(uid);
-    let mut found = vec![false; standard.len()];
-    for step in &plan.steps {
-        if let Some(at) = standard_step(&standard, step) {
-            found[at] = true;
-            continue;
-        }
-        let in_the_way = |path: &Path| match path.as_os_str().as_bytes() {
-            b"/" | b"/dev" => true,
-            path if path.starts_with(b"/proc") => true,
-            path => path.starts_with(b"/dev/") && matches!(step, Step::Bind { .. }),
-        };
-        if step.place().is_some_and(in_the_way) {
-            return false;
-        }
+impl Eq for Standard {}
+
+impl Standard {
+    /// The one of this user.
+    pub(super) fn of(uid: u32) -> &'static Self {
+        static OF_ROOT: OnceLock<Standard> = OnceLock::new();
+        static OF_OTHERS: OnceLock<Standard> = OnceLock::new();
+        if uid == 0 { &OF_ROOT } else { &OF_OTHERS }.get_or_init(|| Self::new(uid))
     }
-    found.into_iter().all(|found| found)
+
+    fn new(uid: u32) -> Self {
+        let fixed = builtin::find("base").map(|base| base.fixed).unwrap_or_default().iter();
+        let fixed = fixed.map(|(path, exec)| Step::Bind {
+            path: path.into(),
+            writable: false,
+            exec: *exec,
+            optional: true,
+        });
+        let steps: Vec<Step> =
+            devices().chain([Step::Proc]).chain(hidden_of_proc(uid)).chain(fixed).collect();
+        let mut by_path: Vec<usize> = (0..steps.len()).collect();
+        by_path.sort_unstable_by_key(|at| key(&steps[*at]));
+        Self { steps, by_path }
+    }
+
+    /// The steps.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Where the first path is that is not before `path`.
+    fn place(&self, path: &[u8]) -> usize {
+        self.by_path.partition_point(|at| key(&self.steps[*at]) < path)
+    }
+
+    /// Which of them `step` is. Paths are compared as bytes: part by part, this was a sixth of all that a launch computes.
+    pub(super) fn number(&self, step: &Step) -> Option<usize> {
+        let at = *self.by_path.get(self.place(key(step)))?;
+        (self.steps[at] == *step).then_some(at)
+    }
+
+    /// Whether one of them lies below `path`.
+    fn is_below(&self, path: &[u8]) -> bool {
+        let inside = [path, b"/"].concat();
+        self.by_path.get(self.place(&inside)).is_some_and(|at| key(&self.steps[*at]).starts_with(&inside))
+    }
+
+    /// Whether all of them are in the plan and can be built before the rest: nothing else lies there or around it.
+    pub(super) fn begins(&self, plan: &JailPlan) -> bool {
+        let mut found = vec![false; self.steps.len()];
+        for step in &plan.steps {
+            if let Some(at) = self.number(step) {
+                found[at] = true;
+                continue;
+            }
+            let in_the_way = |path: &[u8]| match path {
+                b"/" | b"/dev" => true,
+                path if path.starts_with(b"/proc") => true,
+                path if path.starts_with(b"/dev/") => matches!(step, Step::Bind { .. }),
+                path => self.is_below(path),
+            };
+            if step.place().is_some_and(|path| in_the_way(path.as_os_str().as_bytes())) {
+                return false;
+            }
+        }
+        found.into_iter().all(|found| found)
+    }
+}
+
+/// The path of a step, as bytes; none for one that has none.
+fn key(step: &Step) -> &[u8] {
+    let path = match step {
+        Step::Secret { path } => Some(path.as_path()),
+        step => step.place(),
+    };
+    path.map(|path| path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
 /// Steps by path. Paths are compared as bytes: a parent is a prefix of what lies below it and so comes first.

@@ -72,7 +72,7 @@ impl Points {
         if self.plain.contains(bytes(path)) {
             return Ok(true);
         }
-        let Some(parent) = path.parent() else { return Ok(false) };
+        let Some(parent) = above(path) else { return Ok(false) };
         if !self.plain(parent, Mode::from_raw_mode(0o755))? {
             return Ok(false);
         }
@@ -107,7 +107,7 @@ impl Points {
 
     /// Makes a symbolic link; the host's own, seen through a tree, is left.
     pub(super) fn link(&mut self, path: &Path, target: &Path) -> io::Result<()> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let (Some(parent), Some(name)) = (above(path), path.file_name()) else {
             return Err(Errno::INVAL.into());
         };
         let made = if self.plain(parent, Mode::from_raw_mode(0o755))? {
@@ -123,7 +123,7 @@ impl Points {
 
     /// Makes a file with these bytes; `false` where something is there already.
     pub(super) fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let (Some(parent), Some(name)) = (above(path), path.file_name()) else {
             return Err(Errno::INVAL.into());
         };
         let file = if self.plain(parent, Mode::from_raw_mode(0o755))? {
@@ -144,7 +144,7 @@ impl Points {
 
     /// Attaches a detached tree at `path`, which is made with its parents where it does not exist.
     pub(super) fn attach(&mut self, tree: &OwnedFd, path: &Path, kind: Kind) -> io::Result<()> {
-        let parent = path.parent().ok_or(Errno::INVAL)?;
+        let parent = above(path).ok_or(Errno::INVAL)?;
         if self.plain(parent, Mode::from_raw_mode(0o755))? {
             let fresh = match kind {
                 Kind::Directory => rustix::fs::mkdirat(&self.root, inside(path), Mode::from_raw_mode(0o755)),
@@ -188,13 +188,26 @@ impl Points {
             Err(Errno::NOENT) => {}
             found => return found,
         }
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
+        let (Some(parent), Some(name)) = (above(path), path.file_name()) else { return Err(Errno::INVAL) };
         let parent = self.parent(parent)?;
         match kind {
             Kind::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755))?,
             Kind::File => drop(create(&parent, name, 0o444)?),
         }
         rustix::fs::openat(&parent, name, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+    }
+}
+
+/// The parent of a path, by its bytes where it is plain: what the library does for every other path was a twentieth of
+/// what the first process computes.
+fn above(path: &Path) -> Option<&Path> {
+    let all = bytes(path);
+    if all.ends_with(b"/") || all.windows(2).any(|two| matches!(two, b"//" | b"/.")) {
+        return path.parent();
+    }
+    match all.iter().rposition(|byte| *byte == b'/')? {
+        0 => Some(Path::new("/")),
+        slash => all.get(..slash).map(|above| Path::new(OsStr::from_bytes(above))),
     }
 }
 
@@ -230,4 +243,20 @@ pub(super) fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
         bytes = bytes.get(count..).unwrap_or_default();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_the_librarys() {
+        for path in [
+            "/", "/a", "/a/b", "/a/b/c.d", "//a", "/a/", "/a//b", "/a/./b", "/a/.b", "/.a", "/a/..", "a",
+            "a/b", "",
+        ] {
+            let expected = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
+            assert_eq!(above(Path::new(path)), expected, "{path}");
+        }
+    }
 }

@@ -17,6 +17,10 @@ pub struct Builtin {
     pub variables: &'static [&'static str],
     /// It also applies when a directory of the caller's PATH lies in one of these places.
     pub toolchains: &'static [&'static str],
+    /// Its binds that are at the same place everywhere, and whether programs may run there.
+    pub fixed: &'static [(&'static str, bool)],
+    /// The size of the scratch, where it says one.
+    scratch: Option<&'static str>,
     json: &'static str,
     /// The commented file.
     pub text: &'static str,
@@ -42,6 +46,11 @@ impl Builtin {
             && places.any(|place| directories.iter().any(|directory| lies_in(directory, &place)))
     }
 
+    /// The size of the scratch in bytes, where it says one.
+    pub fn scratch(&self) -> Option<u64> {
+        self.scratch.and_then(|text| super::value::Size::parse(text).ok()).map(|size| size.0)
+    }
+
     /// The profile as data.
     ///
     /// # Errors
@@ -55,6 +64,8 @@ impl Builtin {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -73,6 +84,27 @@ mod tests {
                 assert!(text.protections.is_empty(), "{}: the base asks for protections", builtin.name);
             }
         }
+    }
+
+    #[test]
+    fn what_is_fixed_is_what_the_profile_binds() {
+        for builtin in all() {
+            let profile = builtin.profile().unwrap();
+            let anchors = |home| Anchors { home: Path::new(home), workspace: Path::new("/w"), env: &[] };
+            let places = |list: &[Place], exec| -> Vec<(PathBuf, bool)> {
+                let fixed = list
+                    .iter()
+                    .filter(|place| place.resolve(&anchors("/a")) == place.resolve(&anchors("/b")));
+                fixed.map(|place| (place.resolve(&anchors("/a")).unwrap(), exec)).collect()
+            };
+            let mut expected = places(&profile.binds.system, true);
+            expected.extend(places(&profile.binds.data, false));
+            let fixed: Vec<_> =
+                builtin.fixed.iter().map(|(path, exec)| (PathBuf::from(path), *exec)).collect();
+            assert_eq!(fixed, expected, "{}", builtin.name);
+            assert_eq!(builtin.scratch(), profile.limits.limits().scratch, "{}", builtin.name);
+        }
+        assert!(find("base").unwrap().fixed.len() > 10);
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl TimeSpan {
 }
 
 impl Size {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no size; write a number of bytes, or `64KiB`, `512MiB`, `2GiB`");
         let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
         let number: u64 = text[..digits].parse().map_err(|_| wrong())?;

@@ -10,15 +10,16 @@ use super::host;
 use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
 use super::session;
-use super::setting::Setting;
+use super::setting::{Ground, Setting};
 use super::watched::{self, Launch, Told, Wishes};
 use super::workspace;
 use crate::classify::{Classification, OpClass};
 use crate::diagnostic::Diagnostic;
-use crate::jail::{self, Beginning, Capture, JailPlan, Which};
+use crate::jail::{self, Beginning, Capture, JailPlan, Start, Which};
 use crate::policy::{Policy, Rights, RightsRequest};
+use crate::profile::builtin::Builtin;
 use crate::profile::value::{Below, Place, lies_in};
-use crate::profile::{Limits, SandboxSpec, StateJail, Task, resolve};
+use crate::profile::{Limits, SandboxSpec, StateJail, Task, builtin, resolve};
 use crate::shell::Trust;
 use crate::workflow::model::JailSettings;
 
@@ -43,12 +44,34 @@ pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
 }
 
 fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
-    let mut setting = Setting::new(&run.law)?;
+    let free = match Ground::find(&run.law)? {
+        Ground::Session(mut setting) => {
+            setting.sees_programs = watched::sees_programs(run.observe);
+            refuse_secret(&mut setting, run)?;
+            return session::perform(*setting, run);
+        }
+        Ground::Free(free) => free,
+    };
+    if run.dry_run {
+        return judge(free.complete(&run.law)?, run, judged, None);
+    }
+    let workspace = free.place.workspace.clone();
+    let scratch = builtin::find("base").and_then(Builtin::scratch);
+    // Half of what a launch takes is the same whatever the law and the command are.
+    jail::ahead(&workspace, scratch, run.capture, |start| {
+        judge(free.complete(&run.law)?, run, judged, Some(start))
+    })
+}
+
+/// Judges a command of no session and, when it may run, runs it.
+fn judge(
+    mut setting: Setting,
+    run: &Run,
+    judged: bool,
+    start: Option<Start<'_>>,
+) -> Result<Report, Diagnostic> {
     setting.sees_programs = watched::sees_programs(run.observe);
     refuse_secret(&mut setting, run)?;
-    if setting.bound.is_some() {
-        return session::perform(setting, run);
-    }
     let policy = setting.policy()?;
     let judgement = setting.judge(&policy, &run.command)?;
     let mut report = begin(&setting, judgement);
@@ -58,11 +81,13 @@ fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
     let rights = rights(&setting, &policy, &report.judgement, !run.law.no_narrow)?;
     let choice = watched::choose(&setting, &policy, run, &report.judgement, &rights, Wishes::default())?;
     drop(policy);
-    if !run.dry_run && watched::nobody(choice, run) {
-        return unwatched(setting, run, report, rights, choice);
-    }
-    if !run.dry_run && watched::can_begin(choice, run) {
-        return begun(setting, run, report, rights, choice);
+    if let Some(start) = start {
+        if watched::nobody(choice, run) {
+            return unwatched(setting, run, report, rights, choice, start);
+        }
+        if watched::can_begin(choice, run) {
+            return begun(setting, run, report, rights, choice, start);
+        }
     }
     let how = if run.dry_run { jail::plan } else { jail::best };
     let plan = ready(&mut setting, run, &report.judgement, &rights, how)?;
@@ -95,20 +120,21 @@ fn unwatched(
     mut report: Report,
     rights: Rights,
     choice: Choice,
+    start: Start<'_>,
 ) -> Result<Report, Diagnostic> {
     let beginning = beginning(&setting, run, &rights);
     let plan = |which| {
         let how = if which == Which::Best { jail::best } else { jail::plan };
         ready(&mut setting, run, &report.judgement, &rights, how)
     };
-    let (plan, outcome) = jail::launch_begun(&beginning, plan, |plan| capture(run, plan), None)?;
+    let (plan, outcome) = jail::launch_begun(start, &beginning, plan, |plan| capture(run, plan), None)?;
     let launch = Launch {
         setting: &setting,
         run,
         judgement: &report.judgement,
         rights: &rights,
-        plan: &plan,
-        capture: capture(run, &plan),
+        plan,
+        capture: capture(run, plan),
         choice,
     };
     let effects = watched::unwatched(launch, &outcome)?;
@@ -123,6 +149,7 @@ fn begun(
     mut report: Report,
     rights: Rights,
     choice: Choice,
+    start: Start<'_>,
 ) -> Result<Report, Diagnostic> {
     let beginning = beginning(&setting, run, &rights);
     complete(&mut setting, run, &report.judgement, &rights)?;
@@ -133,7 +160,7 @@ fn begun(
         self::plan(told_setting, told_rights, executes, &run.command, run.timeout, how)
     };
     let told = Told { setting: told_setting, run, judgement: &report.judgement, rights: told_rights, choice };
-    let (outcome, effects) = watched::launch_begun(told, &beginning, plan, |plan| capture(run, plan))?;
+    let (outcome, effects) = watched::launch_begun(told, start, &beginning, plan, |plan| capture(run, plan))?;
     (report.outcome, report.effects, report.rights) = (Some(outcome), Some(effects), Some(rights));
     Ok(report)
 }

@@ -45,27 +45,10 @@ impl Setting {
     /// # Errors
     /// Whatever is missing, malformed or refused, with the way out.
     pub(super) fn new(law: &Law) -> Result<Self, Diagnostic> {
-        let facts = host::facts()?;
-        if let Some(bound) = session::named(&facts, law)? {
-            let place = place_of(&bound, &facts, law)?;
-            return Self::of_session(facts, place, bound);
+        match Ground::find(law)? {
+            Ground::Session(setting) => Ok(*setting),
+            Ground::Free(free) => free.complete(law),
         }
-        let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
-        if let Some(bound) = session::of_workspace(&facts, &place.workspace, law)? {
-            return Self::of_session(facts, place, bound);
-        }
-        let own = own_files::accepted(&facts, &place.workspace, law)?;
-        let workflow = workflows::choose(law.workflow.as_deref(), own.workflow)?;
-        let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
-        let of_state = workflow
-            .loaded
-            .machine
-            .states
-            .get(state.as_str())
-            .and_then(|state| state.jail.profile.as_deref());
-        let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?.and(own.profile)?;
-        let rules = UserRules::read(&facts)?;
-        Ok(Self { facts, place, workflow, state, chosen, rules, bound: None, sees_programs: true })
     }
 
     /// The law of a session, as it stands.
@@ -200,6 +183,61 @@ impl Setting {
         host::complete(&mut self.facts, &self.chosen.profile, &self.place.workspace);
         // Again: only now is known where secrets are.
         check_workspace(&self.place.workspace, &self.facts, law.allow_home)
+    }
+}
+
+/// What is known of a setting first.
+pub(super) enum Ground {
+    /// All of it: a session says it.
+    Session(Box<Setting>),
+    /// The workspace.
+    Free(Box<Free>),
+}
+
+/// Host and workspace of a request that is of no session.
+pub(super) struct Free {
+    facts: HostFacts,
+    pub(super) place: Place,
+}
+
+impl Ground {
+    /// Finds it.
+    ///
+    /// # Errors
+    /// As for [`Setting::new`].
+    pub(super) fn find(law: &Law) -> Result<Self, Diagnostic> {
+        let facts = host::facts()?;
+        if let Some(bound) = session::named(&facts, law)? {
+            let place = place_of(&bound, &facts, law)?;
+            return Ok(Self::Session(Box::new(Setting::of_session(facts, place, bound)?)));
+        }
+        let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+        if let Some(bound) = session::of_workspace(&facts, &place.workspace, law)? {
+            return Ok(Self::Session(Box::new(Setting::of_session(facts, place, bound)?)));
+        }
+        Ok(Self::Free(Box::new(Free { facts, place })))
+    }
+}
+
+impl Free {
+    /// Gathers the rest.
+    ///
+    /// # Errors
+    /// As for [`Setting::new`].
+    pub(super) fn complete(self, law: &Law) -> Result<Setting, Diagnostic> {
+        let Self { facts, place } = self;
+        let own = own_files::accepted(&facts, &place.workspace, law)?;
+        let workflow = workflows::choose(law.workflow.as_deref(), own.workflow)?;
+        let state = state_of(&workflow.loaded.machine, law.state.as_deref())?;
+        let of_state = workflow
+            .loaded
+            .machine
+            .states
+            .get(state.as_str())
+            .and_then(|state| state.jail.profile.as_deref());
+        let chosen = profiles::choose(&law.profiles, of_state, &place.workspace, &facts)?.and(own.profile)?;
+        let rules = UserRules::read(&facts)?;
+        Ok(Setting { facts, place, workflow, state, chosen, rules, bound: None, sees_programs: true })
     }
 }
 

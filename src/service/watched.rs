@@ -9,7 +9,7 @@ use super::report::Judgement;
 use super::request::{Command, Observe, Run};
 use super::setting::Setting;
 use crate::diagnostic::Diagnostic;
-use crate::jail::{self, Beginning, Capture, JailPlan, Observer, Outcome, Which};
+use crate::jail::{self, Beginning, Capture, JailPlan, Observer, Outcome, Start, Which};
 use crate::policy::{Policy, Rights, WorkspaceRight};
 use crate::profile::value::Anchors;
 use crate::shell::Trust;
@@ -153,12 +153,13 @@ pub(super) fn can_begin(choice: Choice, run: &Run) -> bool {
 /// As for [`launch`], and those of `plan`.
 pub(super) fn launch_begun(
     told: Told<'_>,
+    start: Start<'_>,
     beginning: &Beginning,
-    mut plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
+    plan: impl FnMut(Which) -> Result<JailPlan, Diagnostic>,
     capture: impl Fn(&JailPlan) -> Capture,
 ) -> Result<(Outcome, Effects), Diagnostic> {
     let perform =
-        |observer: Option<&mut dyn Observer>| jail::launch_begun(beginning, &mut plan, &capture, observer);
+        |observer: Option<&mut dyn Observer>| jail::launch_begun(start, beginning, plan, capture, observer);
     observe(told, None, perform, &mut |_| {}).map(|(_, outcome, effects)| (outcome, effects))
 }
 
@@ -166,7 +167,7 @@ pub(super) fn launch_begun(
 fn observe<P: Borrow<JailPlan>>(
     told: Told<'_>,
     events: Option<Events>,
-    mut perform: impl FnMut(Option<&mut dyn Observer>) -> Result<(P, Outcome), Diagnostic>,
+    perform: impl FnOnce(Option<&mut dyn Observer>) -> Result<(P, Outcome), Diagnostic>,
     after: &mut dyn FnMut(&mut Watcher<'_>),
 ) -> Result<(P, Outcome, Effects), Diagnostic> {
     let Told { setting, judgement, rights, choice, .. } = told;

@@ -11,6 +11,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::process::is_beside;
+
 /// Bytes of the block; pages of it that nobody asked for do not exist.
 const SIZE: usize = 4 * 1024 * 1024;
 
@@ -80,6 +82,14 @@ pub fn unshare() {
     SHARED.store(false, Ordering::Relaxed);
 }
 
+/// Whether a child in this memory may have memory of the system.
+static GIVES_SYSTEM: AtomicBool = AtomicBool::new(true);
+
+/// Whether a child that works in this memory may ask the system's allocator: while its parent does not.
+pub(super) fn give_system(gives: bool) {
+    GIVES_SYSTEM.store(gives, Ordering::Relaxed);
+}
+
 /// The allocator of the program.
 #[derive(Debug)]
 pub struct Early;
@@ -117,6 +127,15 @@ impl Early {
         }
     }
 
+    /// The system's allocator. A child that would have to use it beside its parent ends, and with it the launch: only
+    /// where what it needs before the plan is there exceeds the block.
+    fn system() -> System {
+        if !GIVES_SYSTEM.load(Ordering::Relaxed) && is_beside() {
+            super::process::exit_now(125);
+        }
+        System
+    }
+
     /// Where in the block a pointer leads, if it does.
     fn offset(pointer: *mut u8) -> Option<usize> {
         let offset = pointer.addr().wrapping_sub(BLOCK.0.get().addr());
@@ -134,7 +153,7 @@ impl Early {
 unsafe impl GlobalAlloc for Early {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is the system allocator's condition.
-        Self::piece(layout).unwrap_or_else(|| unsafe { System.alloc(layout) })
+        Self::piece(layout).unwrap_or_else(|| unsafe { Self::system().alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -145,7 +164,7 @@ unsafe impl GlobalAlloc for Early {
                 piece
             }
             // SAFETY: the caller's promise is the system allocator's condition.
-            None => unsafe { System.alloc_zeroed(layout) },
+            None => unsafe { Self::system().alloc_zeroed(layout) },
         }
     }
 
@@ -155,14 +174,14 @@ unsafe impl GlobalAlloc for Early {
                 Self::move_end(start + layout.size(), start);
             }
             // SAFETY: it is not of the block, so the system gave it for this layout.
-            None => unsafe { System.dealloc(pointer, layout) },
+            None => unsafe { Self::system().dealloc(pointer, layout) },
         }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let Some(start) = Self::offset(pointer) else {
             // SAFETY: it is not of the block, so the system gave it for this layout.
-            return unsafe { System.realloc(pointer, layout, size) };
+            return unsafe { Self::system().realloc(pointer, layout, size) };
         };
         let end = start.saturating_add(size);
         if (size <= LARGE && end <= SIZE && Self::move_end(start + layout.size(), end))

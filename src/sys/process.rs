@@ -82,18 +82,30 @@ unsafe impl Sync for Stack {}
 /// The stack of the child that [`spawn_into`] made.
 static BESIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-/// The stack of the child that [`spawn_sharing`] made, or of the guide of [`spawn_led`].
+/// The stack of the child that [`spawn_beside`] made, or of the guide of [`spawn_led`].
 static INSTEAD: Stack = Stack(UnsafeCell::new([0; STACK]));
+
+/// Whether this is running on the stack of the child that [`spawn_into`] made.
+pub(super) fn is_beside() -> bool {
+    let here = std::hint::black_box(0_u8);
+    (&raw const here).addr().wrapping_sub(BESIDE.0.get().addr()) < STACK
+}
 
 /// What a child does; it returns its exit code.
 type Body<'a> = &'a mut dyn FnMut() -> i32;
 
-/// Clones this process by `flags` of clone(2) into a child that runs `body` on `stack`; gives its process id.
+/// Clones this process by `flags` of clone(2) into a child that runs `body` on `stack`; gives its process id. With
+/// `CLONE_CHILD_CLEARTID` the kernel stores 0 in `cleared` when the child has left this memory.
 ///
 /// # Safety
 /// Until a child with `CLONE_VM` has executed a program or ended, `stack`, `body` and what it borrows stay where they are
 /// and belong to that child.
-unsafe fn clone_on(stack: &'static Stack, flags: i32, body: Body<'_>) -> io::Result<i32> {
+unsafe fn clone_on(
+    stack: &'static Stack,
+    flags: i32,
+    body: Body<'_>,
+    cleared: Option<&AtomicU32>,
+) -> io::Result<i32> {
     extern "C" fn enter(argument: *mut libc::c_void) -> libc::c_int {
         // SAFETY: `clone_on` has put it there, for this child alone.
         let body = unsafe { &mut *argument.cast::<Body<'_>>() };
@@ -104,7 +116,9 @@ unsafe fn clone_on(stack: &'static Stack, flags: i32, body: Body<'_>) -> io::Res
     // SAFETY: the last 64 bytes of an aligned array, which is the child's by the caller's promise, and so is `body`.
     let pid = unsafe {
         top.cast::<Body<'_>>().write(body);
-        libc::clone(enter, top.cast(), flags | libc::SIGCHLD, top.cast())
+        let nothing = std::ptr::null_mut::<libc::c_void>();
+        let cleared = cleared.map_or(std::ptr::null_mut(), AtomicU32::as_ptr);
+        libc::clone(enter, top.cast(), flags | libc::SIGCHLD, top.cast(), nothing, nothing, cleared)
     };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
@@ -170,8 +184,10 @@ impl<T> Default for Handover<T> {
 }
 
 impl<T> Handover<T> {
-    /// Gives `value`, once. It has to stay where it is, unchanged, until the other process has ended.
+    /// Gives `value`, once, and with it the system's allocator. It has to stay where it is, unchanged, until the other
+    /// process has ended.
     pub fn give(&self, value: &T) {
+        super::memory::give_system(true);
         self.place.store(std::ptr::from_ref(value).cast_mut(), Ordering::Release);
         self.given.store(1, Ordering::Release);
         let _ = futex::wake(&self.given, futex::Flags::PRIVATE, 1);
@@ -191,9 +207,10 @@ impl<T> Handover<T> {
 /// a time: the child has to have ended before the next is made.
 pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Result<Beside<'a>> {
     let sharing = if memory == Memory::Shared { libc::CLONE_VM } else { 0 };
+    super::memory::give_system(memory == Memory::Copied);
     // SAFETY: the stack is used by one child at a time, by this function's contract, and `body` outlives the value that
     // ends the child when it is dropped.
-    let pid = unsafe { clone_on(&BESIDE, namespaces | sharing, body) }?;
+    let pid = unsafe { clone_on(&BESIDE, namespaces | sharing, body, None) }?;
     Ok(Beside { pid, ended: false, borrows: PhantomData })
 }
 
@@ -248,23 +265,60 @@ pub fn spawn_led<'a>(
         let led = join().and_then(|()| {
             let body = body.take().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
             // SAFETY: as in `spawn_into`; who drops `Led` has waited for this guide and ends the child.
-            unsafe { clone_on(&BESIDE, namespaces | sharing | libc::CLONE_PARENT, body) }
+            unsafe { clone_on(&BESIDE, namespaces | sharing | libc::CLONE_PARENT, body, None) }
         });
         let number = led.unwrap_or_else(|error| -error.raw_os_error().unwrap_or(libc::EIO));
         made.store(number, Ordering::Release);
         0
     }));
     // SAFETY: the way is there for good, and the stack is used again only after this guide has ended: `Led` waits for it.
-    let pid = unsafe { clone_on(&INSTEAD, libc::CLONE_VM, way) }?;
+    let pid = unsafe { clone_on(&INSTEAD, libc::CLONE_VM, way, None) }?;
     Ok(Led { guide: Beside { pid, ended: false, borrows: PhantomData }, made, arrived: false })
 }
 
-/// Runs `body` in a child that shares this memory, while this process waits until the child has executed a program or
-/// ended. Saves the copy of the page tables. `body` must end in exec or return the exit code; what it stores outside
-/// itself is seen here.
-pub fn spawn_sharing(body: Body<'_>) -> io::Result<i32> {
-    // SAFETY: with CLONE_VFORK this process waits here until the child is done with the stack and `body`.
-    unsafe { clone_on(&INSTEAD, libc::CLONE_VM | libc::CLONE_VFORK, body) }
+/// A gate before which a process waits for another one in its memory.
+#[derive(Debug, Default)]
+pub struct Gate(AtomicU32);
+
+impl Gate {
+    /// Opens it, for good or to be told that the way ends here.
+    pub fn open(&self, through: bool) {
+        self.0.store(if through { 1 } else { 2 }, Ordering::Release);
+        let _ = futex::wake(&self.0, futex::Flags::PRIVATE, 1);
+    }
+
+    /// Waits until it is open; whether the way goes on.
+    pub fn wait(&self) -> bool {
+        loop {
+            match self.0.load(Ordering::Acquire) {
+                0 => drop(futex::wait(&self.0, futex::Flags::PRIVATE, 0, None)),
+                opened => return opened == 1,
+            }
+        }
+    }
+}
+
+/// Runs `body` in a child that shares this memory, and `meanwhile` here, with system calls only: the C library is the
+/// child's. Then this process waits until the child has executed a program or ended. Saves the copy of the page tables.
+/// `body` must end in exec or return the exit code; what it stores outside itself is seen here.
+pub fn spawn_beside(body: Body<'_>, meanwhile: &mut dyn FnMut()) -> io::Result<i32> {
+    // The kernel clears it when the child leaves this memory, and wakes whoever waits there.
+    let inside = AtomicU32::new(1);
+    // SAFETY: this process stays here until the child is done with the stack, `body` and `inside`.
+    let pid =
+        unsafe { clone_on(&INSTEAD, libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID, body, Some(&inside)) }?;
+    meanwhile();
+    while inside.load(Ordering::Acquire) != 0 {
+        let _ = futex::wait(&inside, futex::Flags::empty(), 1, None);
+    }
+    Ok(pid)
+}
+
+/// Leaves the network namespace for a new one.
+pub fn leave_network() -> io::Result<()> {
+    // SAFETY: a plain number; descriptors and memory stay shared as they are.
+    let answer = unsafe { libc::syscall(libc::SYS_unshare, libc::CLONE_NEWNET) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Closes this process's own copies of descriptors whose values belong to another process in the same memory, or will be

@@ -3,12 +3,14 @@
 //! Danger: what is begun must not run before the start is in the journal. It is given the plan, and with it the command,
 //! by the return of the closure that has written that; else it ends with its launcher's try.
 
+use std::cell::OnceCell;
+
 use super::exec::{Launched, SessionShown, Started, Ticket, call, in_session, start, writes};
 use super::find::unknown;
 use super::{carry, evidence, jobs};
 use crate::diagnostic::Diagnostic;
 use crate::jail::keeper::{Entered, Entering, Left};
-use crate::jail::{self, JailPlan, Which};
+use crate::jail::{self, JailPlan, Start, Which};
 use crate::policy::{Decision, Rights};
 use crate::service::effects::Choice;
 use crate::service::own_files::state_directory;
@@ -94,10 +96,10 @@ pub(super) fn begin(
         if runs { Ok(given) } else { Err(unknown("")) }
     };
     let capture = |plan: &JailPlan| plain::capture(run, plan);
+    let made = OnceCell::new();
     let launched = match place {
-        Where::Alone => {
-            jail::launch_begun(&beginning, plan, capture, None).map(|(_, outcome)| (outcome, None))
-        }
+        Where::Alone => jail::launch_begun(Start::now(&made), &beginning, plan, capture, None)
+            .map(|(_, outcome)| (outcome, None)),
         Where::Joined(session) => {
             let mut plan = plan;
             jail::launch_in_begun(&beginning, session, || plan(Which::Best), capture)

@@ -1,0 +1,96 @@
+//! A jail that is begun before it is known what will run, and whether anything will: beside it the law is gathered, the
+//! command is judged, the plan is made.
+//!
+//! Danger: what is begun holds nothing of the command and is given none but with the plan, in [`launch_begun`]. It ends
+//! where its scope does, with the command refused or begun another way.
+//!
+//! [`launch_begun`]: super::launch_begun
+
+use std::cell::OnceCell;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+use super::beginning::Beginning;
+use super::init::{self, First, Inside};
+use super::launch::{Coming, Failure, Lines, go_on, spawn};
+use super::observer::Observing;
+use super::outcome::Outcome;
+use super::output::Capture;
+use super::plan::JailPlan;
+use crate::sys::memory::{share, unshare};
+use crate::sys::process::Handover;
+
+/// A jail that was begun, and its first process with it.
+pub(super) struct Ahead<'s> {
+    // Ends before its lines close.
+    spawned: io::Result<Coming<'s>>,
+    lines: Lines,
+    beginning: &'s Beginning,
+    first: &'s First<'s>,
+    place: &'s OnceCell<Inside<'s>>,
+}
+
+impl std::fmt::Debug for Ahead<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ahead").field("beginning", self.beginning).finish_non_exhaustive()
+    }
+}
+
+/// Where the plan of a launch is put, and the jail that was begun ahead of it.
+#[derive(Debug)]
+pub struct Start<'s> {
+    pub(super) made: &'s OnceCell<JailPlan>,
+    pub(super) ahead: Option<Ahead<'s>>,
+}
+
+impl<'s> Start<'s> {
+    /// With nothing begun; `made` is empty.
+    pub fn now(made: &'s OnceCell<JailPlan>) -> Self {
+        Self { made, ahead: None }
+    }
+}
+
+/// Begins a jail in this workspace, of which `scratch` is what is likely for the size of its tmpfs, and gives it to
+/// `work`. Where it cannot be begun ahead it is begun later.
+pub fn ahead<T>(
+    workspace: &Path,
+    scratch: Option<u64>,
+    captured: bool,
+    work: impl for<'s> FnOnce(Start<'s>) -> T,
+) -> T {
+    let made = OnceCell::new();
+    let beginning = Beginning::ahead(workspace, scratch, captured);
+    let opened = share().then(|| Lines::open(&beginning, true, false));
+    // An error is found again by whoever begins it later, and told.
+    let Some(Ok((lines, ends))) = opened else { return work(Start::now(&made)) };
+    let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
+    let (place, rest) = (OnceCell::new(), Handover::default());
+    let first = First::new(&beginning, &ends, &launchers, None, &rest);
+    let mut run = || -> i32 { init::run(&first) };
+    let spawned = spawn(&lines.workspace, &first, &mut run);
+    lines.lift();
+    let ahead = Ahead { spawned, lines, beginning: &beginning, first: &first, place: &place };
+    let done = work(Start { made: &made, ahead: Some(ahead) });
+    // It may have ended unused.
+    unshare();
+    done
+}
+
+impl<'s> Ahead<'s> {
+    /// Whether a jail with this beginning can be made of it.
+    pub(super) fn fits(&self, beginning: &Beginning) -> bool {
+        self.spawned.is_ok() && self.beginning.holds(beginning)
+    }
+
+    /// Goes on when there is a plan.
+    pub(super) fn go_on(
+        self,
+        plan: impl FnOnce() -> Result<(&'s JailPlan, Capture), Failure>,
+        observing: Observing<'_>,
+    ) -> Result<Outcome, Failure> {
+        let (plan, capture) = self.lines.planning(plan)?;
+        let Self { spawned, lines, first, place, .. } = self;
+        go_on(lines, first, Some(spawned), place, plan, capture, observing).map(|(outcome, _)| outcome)
+    }
+}
