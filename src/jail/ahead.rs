@@ -13,7 +13,8 @@ use std::path::Path;
 
 use super::beginning::Beginning;
 use super::init::{self, First, Inside};
-use super::launch::{Coming, Failure, Lines, go_on, spawn};
+use super::launch::{Coming, Failure, go_on, spawn};
+use super::lines::Lines;
 use super::observer::Observing;
 use super::outcome::Outcome;
 use super::output::Capture;

@@ -13,7 +13,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::git::Layout;
 use super::keeper::{Entered, signal_in};
-use super::mount::{Beginning, Built, Root};
+use super::mount::{Beginning, Root};
 use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
 use super::seccomp;
@@ -161,7 +161,7 @@ pub(super) fn run(first: &First<'_>) -> ! {
         }
     };
     let begun = start(first, inside, &prepared);
-    let scratch = prepared.built.take().map(Built::into_scratch);
+    let scratch = prepared.root.take().map(Root::into_scratch);
     // From the first message on the memory is the launcher's.
     prepared.told.iter().for_each(|message| message.send(pipe));
     match begun {
@@ -212,7 +212,7 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
 /// What is there when the jail has been built.
 struct Prepared {
     /// The root, if there is one of its own.
-    built: Option<Built>,
+    root: Option<Root>,
     /// The number of the mount namespace, in a session.
     space: Option<u64>,
     /// What files are made without, for the command.
@@ -261,13 +261,13 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     if let Some(outside) = &first.ends.outside {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
-    Ok(Prepared { built, space: begun.space, umask: begun.umask, signals, told })
+    Ok(Prepared { root: built, space: begun.space, umask: begun.umask, signals, told })
 }
 
 /// Gives up what the jail was built with: the old root, the memory's openness, the capabilities. System calls only.
 fn settle(inside: &Inside<'_>, prepared: &Prepared) -> Result<(), SetupError> {
-    if let Some(built) = &prepared.built {
-        built.leave().at(Stage::Pivot, &"the old root")?;
+    if let Some(root) = &prepared.root {
+        root.leave().at(Stage::Pivot, &"the old root")?;
     }
     // Memory and environment of this process are swbox's, or copies: the command may not look into it.
     if !traced(inside) {

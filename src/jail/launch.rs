@@ -6,12 +6,9 @@
 use std::cell::OnceCell;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use rustix::process::DumpableBehavior;
 
 use super::ahead::Start;
 use super::beginning::{Beginning, keeps};
@@ -19,8 +16,9 @@ use super::egress;
 use super::farewell;
 use super::gate;
 use super::git::{self, Layout};
-use super::init::{self, Ends, First, Inside, Watched};
+use super::init::{self, First, Inside, Watched};
 use super::keeper::{Entered, Left};
+use super::lines::{Lines, fatal};
 use super::namespace;
 use super::observer::{Observing, Scene, protected};
 use super::orphans;
@@ -30,21 +28,17 @@ use super::output::{Capture, Stream};
 use super::outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
 use super::program;
-use super::report::{self, SetupError, Stage, now};
+use super::report::{SetupError, Stage};
 use super::scratch::Scratch;
 use super::seccomp::{self, Arch};
 use super::sockets;
 use super::spread::spread;
-use super::streams;
 use super::told::{explain, outcome};
 use super::watch::Watch;
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
 use crate::sys::memory::share;
-use crate::sys::process::{
-    Beside, Handover, Led, Memory, close_copies, single_threaded, spawn_into, spawn_led,
-};
-use crate::sys::signal::{Set, set_default};
+use crate::sys::process::{Beside, Handover, Led, Memory, close_copies, spawn_into, spawn_led};
 
 /// Why a launch did not happen.
 pub(super) enum Failure {
@@ -258,106 +252,6 @@ fn begin<'p>(
     go_on(lines, &first, spawned, &place, plan, capture, observing)
 }
 
-/// The launcher's side of a jail that is begun.
-pub(super) struct Lines {
-    begun: u64,
-    reader: OwnedFd,
-    watch_inlet: Option<UnixStream>,
-    inside: Option<UnixStream>,
-    inlet: Option<UnixStream>,
-    captured: Both<OwnedFd>,
-    relays: Both<Stream>,
-    /// The workspace, held.
-    pub(super) workspace: OwnedFd,
-    masked: Masked,
-    dumpable: DumpableBehavior,
-    namespaces: Namespaces,
-}
-
-impl Lines {
-    /// Opens them, with the ends for the inside. From here on all signals are blocked.
-    pub(super) fn open(
-        beginning: &Beginning,
-        watched: bool,
-        in_session: bool,
-    ) -> Result<(Self, Ends), Failure> {
-        if !single_threaded() {
-            return Err(Failure::Fatal(Diagnostic::new(
-                "not_single_threaded",
-                "a jail is launched only by a process with one thread",
-            )));
-        }
-        let begun = now();
-        let namespaces = beginning.namespaces;
-        let fatal = |stage: Stage, detail: &str| fatal(namespaces, stage, detail);
-        let pair = |wanted: bool| match wanted {
-            true => UnixStream::pair().map(|(ours, theirs)| (Some(ours), Some(theirs))),
-            false => Ok((None, None)),
-        };
-        let (reader, pipe) = report::channel().map_err(fatal(Stage::Descriptors, "report pipe"))?;
-        let (watch_inlet, calls) = pair(watched).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-        let (inside, outside) = pair(beginning.proxy).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-        let (inlet, outlet) = pair(beginning.kept).map_err(fatal(Stage::Descriptors, "socket pair"))?;
-        let (captured, output) =
-            capture_pipes(beginning.captured).map_err(fatal(Stage::Descriptors, "output pipes"))?;
-        let (relays, output) = match (in_session, output) {
-            (true, None) => streams::relays().map_err(fatal(Stage::Descriptors, "output pipes"))?,
-            (_, output) => (None, output),
-        };
-        let workspace = open_workspace(&beginning.workspace)
-            .map_err(fatal(Stage::Workspace, &beginning.workspace.display().to_string()))?;
-        // Where the caller ignores it, children vanish without a status; the command gets the default anyway.
-        set_default(libc::SIGCHLD);
-        let masked = Masked::all().map_err(fatal(Stage::Limits, "signal mask"))?;
-        let dumpable = rustix::process::dumpable_behavior()
-            .map_err(|error| fatal(Stage::Parent, "dumpable")(error.into()))?;
-        let lines = Self {
-            begun,
-            reader,
-            watch_inlet,
-            inside,
-            inlet,
-            captured,
-            relays,
-            workspace,
-            masked,
-            dumpable,
-            namespaces,
-        };
-        Ok((lines, Ends { pipe, output, outside, outlet, calls }))
-    }
-
-    /// The numbers of those that the first process has copies of.
-    pub(super) fn numbers(&self) -> Vec<RawFd> {
-        let sockets = [&self.inside, &self.inlet, &self.watch_inlet].into_iter().flatten();
-        let sockets = sockets.map(AsRawFd::as_raw_fd);
-        let pipes = self.captured.iter().flat_map(|(out, err)| [out.as_raw_fd(), err.as_raw_fd()]);
-        let relayed = self.relays.iter().flat_map(|(out, err)| [out.pipe(), err.pipe()]).flatten();
-        let relayed = relayed.map(|pipe| pipe.as_raw_fd());
-        sockets.chain(pipes).chain(relayed).chain([self.reader.as_raw_fd()]).collect()
-    }
-
-    /// Puts the mask before in force, while something else is done before [`Self::planning`].
-    pub(super) fn lift(&self) {
-        self.masked.lift();
-    }
-
-    /// Does what may wait for others: meanwhile a signal is for swbox, as before there was a jail. Its end is the first
-    /// process's too.
-    pub(super) fn planning<T>(&self, plan: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        self.masked.lift();
-        let planned = plan();
-        self.masked.again().map_err(fatal(self.namespaces, Stage::Limits, "signal mask"))?;
-        planned
-    }
-}
-
-/// What becomes of an error of a system call at `stage`.
-fn fatal(namespaces: Namespaces, stage: Stage, detail: &str) -> impl FnOnce(io::Error) -> Failure + use<> {
-    let detail = detail.to_owned();
-    move |error| Failure::Fatal(explain(namespaces, &SetupError::new(stage, &error, detail)))
-}
-
 /// Goes on with a jail that was begun, or is begun now, with the plan: until the command has ended.
 pub(super) fn go_on<'p>(
     lines: Lines,
@@ -546,19 +440,6 @@ fn narrowness(plan: &JailPlan, domain: &LandlockPlan) -> Option<String> {
     })
 }
 
-/// Standard output and error, where they are captured.
-type Both<T> = Option<(T, T)>;
-
-/// The pipes of captured output: what is read here, and what the command writes to.
-fn capture_pipes(wanted: bool) -> io::Result<(Both<OwnedFd>, Both<OwnedFd>)> {
-    if !wanted {
-        return Ok((None, None));
-    }
-    let (out_reader, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let (err_reader, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    Ok((Some((out_reader, err_reader)), Some((out, err))))
-}
-
 /// A first process that is made.
 pub(super) enum Coming<'a> {
     Here(Beside<'a>),
@@ -598,12 +479,6 @@ pub(super) fn spawn<'a>(
     spawned
 }
 
-/// Holds the workspace, whatever its name leads to later.
-fn open_workspace(workspace: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(rustix::fs::openat(CWD, workspace, flags, Mode::empty())?)
-}
-
 /// Makes the workspace the working directory. Gives the former one back.
 fn enter(workspace: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -616,36 +491,5 @@ fn leave(before: Option<OwnedFd>) {
     if let Some(before) = before {
         // A working directory that was left cannot become unreachable by its descriptor.
         let _ = rustix::process::fchdir(before.as_fd());
-    }
-}
-
-/// All signals blocked, until this is dropped.
-struct Masked(Set);
-
-impl Masked {
-    fn all() -> io::Result<Self> {
-        Set::all().apply().map(Self)
-    }
-
-    /// The mask before.
-    fn former(&self) -> Set {
-        self.0
-    }
-
-    /// Puts the mask before in force, until [`Self::again`].
-    fn lift(&self) {
-        // It was in force before, so setting it again cannot fail.
-        let _ = self.0.apply();
-    }
-
-    fn again(&self) -> io::Result<()> {
-        Set::all().apply().map(drop)
-    }
-}
-
-impl Drop for Masked {
-    fn drop(&mut self) {
-        // It was in force before, so setting it again cannot fail.
-        let _ = self.0.apply();
     }
 }

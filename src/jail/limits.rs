@@ -34,17 +34,16 @@ pub(super) fn bound_process_ids(proc: &OwnedFd, processes: u64) -> io::Result<()
         return Ok(());
     }
     let file =
-        rustix::fs::openat(proc, "sys/kernel/pid_max", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let most = read_limit()?;
+        rustix::fs::openat(proc, "sys/kernel/pid_max", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    // What the namespace has now, which it cannot exceed.
+    let mut digits = [0; 24];
+    let count = rustix::io::pread(&file, &mut digits, 0)?;
+    let most = std::str::from_utf8(digits.get(..count).unwrap_or_default()).ok();
+    let most = most.and_then(|most| most.trim().parse::<u64>().ok());
+    let most = most.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
     let bound = processes.max(RESERVED_IDS + 1).min(most);
-    rustix::io::write(&file, bound.to_string().as_bytes())?;
+    rustix::io::pwrite(&file, bound.to_string().as_bytes(), 0)?;
     Ok(())
-}
-
-/// What the namespace has now, which it cannot exceed.
-fn read_limit() -> io::Result<u64> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/pid_max")?;
-    text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
 }
 
 /// Whether the running kernel is at least this version.

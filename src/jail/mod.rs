@@ -16,6 +16,7 @@ pub mod keeper;
 pub mod landlock;
 mod launch;
 mod limits;
+mod lines;
 pub mod matrix;
 mod mount;
 mod namespace;

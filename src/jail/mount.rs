@@ -5,6 +5,8 @@
 //!
 //! Danger: a step that fails must end the launch; a step that is skipped must be one whose absence hides, not shows.
 
+mod beginning;
+
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,15 +27,12 @@ use super::outputs::KEPT;
 use super::overlay;
 use super::places::Places;
 use super::plan::{JailPlan, Step, View};
-use super::planner::Standard;
 use super::points::{Kind, Points, attach_over, create, write_all};
 use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
-use crate::profile::value::lies_in;
 use crate::sys::mount::{Attributes, set_attributes};
 
-/// Directories of the host over which the scratch may lie while the root is built, since no step looks below them.
-const ATTACH_AT: [&str; 2] = ["/dev/shm", "/dev/pts"];
+pub(super) use beginning::Beginning;
 
 /// What every bind of a host tree loses.
 pub(super) const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV);
@@ -42,7 +41,7 @@ pub(super) const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV
 pub(super) struct Root {
     /// The scratch tmpfs as a whole; the command never sees it but through binds of its directories.
     scratch: OwnedFd,
-    /// Whether the scratch is attached at one of [`ATTACH_AT`], not over the old root itself.
+    /// Whether the scratch is attached at one of [`beginning::ATTACH_AT`], not over the old root itself.
     aside: bool,
     /// The host's places, as they are seen while the old root is there.
     host: Places,
@@ -58,73 +57,6 @@ pub(super) struct Root {
     made: u32,
     /// What had to be given up, and why.
     given_up: Vec<(Protection, String)>,
-}
-
-/// A root that was built and is `/` of this process. The old one is still there, over it: see [`Built::leave`].
-pub(super) struct Built {
-    root: Root,
-}
-
-impl Built {
-    /// What had to be given up, and why.
-    pub(super) fn take_given_up(&mut self) -> Vec<(Protection, String)> {
-        std::mem::take(&mut self.root.given_up)
-    }
-
-    /// The scratch tmpfs.
-    pub(super) fn scratch(&self) -> &OwnedFd {
-        &self.root.scratch
-    }
-
-    /// Lets go of the old root. No path leads there but `/..`, so others may set themselves up meanwhile; nothing of the
-    /// command may run before. The kernel waits here for all its processors.
-    ///
-    /// System calls only: this memory may be in use.
-    pub(super) fn leave(&self) -> io::Result<()> {
-        self.root.leave()
-    }
-
-    /// Closes what it was built with, but for the scratch, which it gives.
-    pub(super) fn into_scratch(self) -> OwnedFd {
-        self.root.scratch
-    }
-}
-
-/// What of a root can be built before there is a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Beginning {
-    /// The size of the scratch tmpfs.
-    pub(super) scratch: Option<u64>,
-    /// Where the scratch can be attached while the root is built: no step binds what is there.
-    pub(super) attach_at: Vec<&'static str>,
-    /// The steps that are performed at once, if any are.
-    pub(super) standard: Option<&'static Standard>,
-}
-
-impl Beginning {
-    /// Of a plan that is not there yet.
-    pub(super) fn usual(scratch: Option<u64>, uid: u32) -> Self {
-        Self { scratch, attach_at: ATTACH_AT.to_vec(), standard: Some(Standard::of(uid)) }
-    }
-
-    /// Of this plan.
-    pub(super) fn of(plan: &JailPlan, uid: u32) -> Self {
-        let read = |place: &Path| {
-            let binds = |step: &Step| matches!(step, Step::Bind { path, .. } if lies_in(path, place));
-            plan.steps.iter().any(binds)
-        };
-        Self {
-            scratch: plan.limits.scratch,
-            attach_at: ATTACH_AT.into_iter().filter(|place| !read(Path::new(place))).collect(),
-            standard: Some(Standard::of(uid)).filter(|standard| standard.begins(plan)),
-        }
-    }
-}
-
-impl Beginning {
-    fn steps(&self) -> &'static [Step] {
-        self.standard.map(Standard::steps).unwrap_or_default()
-    }
 }
 
 /// Begins a root.
@@ -148,7 +80,8 @@ pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
     Ok(root)
 }
 
-/// Builds the rest of the plan's root and makes it `/` of this process. The working directory must be the workspace.
+/// Builds the rest of the plan's root and makes it `/` of this process; the old one is still there, over it, until
+/// [`Root::leave`]. The working directory must be the workspace.
 /// `session` is the tree of the session's directories, for a command of one.
 pub(super) fn build(
     mut root: Root,
@@ -156,7 +89,7 @@ pub(super) fn build(
     plan: &JailPlan,
     layout: &Layout,
     session: Option<&OwnedFd>,
-) -> Result<Built, SetupError> {
+) -> Result<Root, SetupError> {
     for step in &plan.steps {
         match beginning.standard.and_then(|standard| standard.number(step)) {
             Some(at) if !root.left.contains(&at) => {}
@@ -168,7 +101,7 @@ pub(super) fn build(
         root.graft(plan, tree).at(Stage::Session, &"the session's directories")?;
     }
     root.enter().at(Stage::Pivot, &"the new root")?;
-    Ok(Built { root })
+    Ok(root)
 }
 
 impl Root {
@@ -203,6 +136,21 @@ impl Root {
         })
     }
 
+    /// What had to be given up, and why.
+    pub(super) fn take_given_up(&mut self) -> Vec<(Protection, String)> {
+        std::mem::take(&mut self.given_up)
+    }
+
+    /// The scratch tmpfs.
+    pub(super) fn scratch(&self) -> &OwnedFd {
+        &self.scratch
+    }
+
+    /// Closes what it was built with, but for the scratch, which it gives.
+    pub(super) fn into_scratch(self) -> OwnedFd {
+        self.scratch
+    }
+
     /// Lays the session's directories over the private ones.
     fn graft(&mut self, plan: &JailPlan, tree: &OwnedFd) -> io::Result<()> {
         // Only what is attached can be copied.
@@ -218,7 +166,11 @@ impl Root {
         Ok(rustix::process::pivot_root(".", ".")?)
     }
 
-    fn leave(&self) -> io::Result<()> {
+    /// Lets go of the old root. No path leads there but `/..`, so others may set themselves up meanwhile; nothing of the
+    /// command may run before. The kernel waits here for all its processors.
+    ///
+    /// System calls only: this memory may be in use.
+    pub(super) fn leave(&self) -> io::Result<()> {
         unmount(".", UnmountFlags::DETACH)?;
         if !self.aside {
             unmount(".", UnmountFlags::DETACH)?;
