@@ -33,8 +33,7 @@ pub(super) fn bound_process_ids(proc: &OwnedFd, processes: u64) -> io::Result<()
     if !rustix::process::getuid().is_root() || !kernel_at_least(6, 14) {
         return Ok(());
     }
-    let file =
-        rustix::fs::openat(proc, "sys/kernel/pid_max", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let file = rustix::fs::openat(proc, "sys/kernel/pid_max", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     // What the namespace has now, which it cannot exceed.
     let mut digits = [0; 24];
     let count = rustix::io::pread(&file, &mut digits, 0)?;
