@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use super::process::{exit_now, single_threaded, spawn_sharing};
+use super::process::{exit_now, single_threaded, spawn_beside};
 
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: the answerer and the caller take turns on one CPU (Linux 6.6).
 const SYNC_WAKE_UP: libc::c_ulong = 1;
@@ -82,7 +82,7 @@ pub fn has_listener() -> bool {
     };
     let child = if single_threaded() {
         // Containers have a filter: this is then part of each start, and a copy of the page tables most of it.
-        spawn_sharing(&mut attempt).unwrap_or(0)
+        spawn_beside(&mut attempt, &mut || {}).unwrap_or(0)
     } else {
         // SAFETY: the child makes system calls alone, and ends.
         let child = unsafe { libc::fork() };
