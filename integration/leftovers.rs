@@ -132,7 +132,7 @@ fn a_command_that_was_late_before_it_began_is_asked_before_it_is_killed() {
                 .args(["-c", "trap '' TERM; exec \"$0\" \"$@\""])
                 .arg(command.get_program())
                 .args(command.get_args());
-            ignoring.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            ignoring.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
             if let Some(directory) = command.get_current_dir() {
                 ignoring.current_dir(directory);
             }
