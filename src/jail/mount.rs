@@ -41,7 +41,7 @@ pub(super) const PLAIN: Attributes = Attributes::NO_SUID.with(Attributes::NO_DEV
 pub(super) struct Root {
     /// The scratch tmpfs as a whole; the command never sees it but through binds of its directories.
     scratch: OwnedFd,
-    /// Whether the scratch is attached at one of [`beginning::ATTACH_AT`], not over the old root itself.
+    /// Whether the scratch is attached at one of its places, not over the old root itself.
     aside: bool,
     /// The host's places, as they are seen while the old root is there.
     host: Places,
