@@ -146,7 +146,7 @@ impl<'a> Watch<'a> {
             unshare();
         }
         let mut buffer = if self.streams.is_some() { vec![0; 64 * 1024] } else { Vec::new() };
-        while self.reports.is_some() {
+        while self.reports.is_some() && !self.is_over() {
             // With an error the child is dropped, and so ended: nobody answers the command any more, so it must not
             // wait, and it must not go on.
             self.step(&mut buffer)?;
@@ -180,6 +180,13 @@ impl<'a> Watch<'a> {
             pipes,
             listener,
         })
+    }
+
+    /// Whether nothing is left but the end of the first process, and of all others inside with it: nobody reads what they
+    /// write, nobody answers them.
+    fn is_over(&self) -> bool {
+        let ended = matches!(self.last, Some(Message::Exited { .. }));
+        ended && !self.leaves && self.streams.is_none() && self.attending.is_none()
     }
 
     /// Until the child has reported or ended: so long it works in this memory, and here are system calls only.
