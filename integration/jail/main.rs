@@ -13,6 +13,7 @@
     reason = "a test program that prints its results"
 )]
 
+mod ahead;
 mod capture;
 mod config;
 mod files;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     let user = if kit::is_root() { "root" } else { "user" };
     let cases = [
         view::CASES,
+        ahead::CASES,
         files::CASES,
         git::CASES,
         config::CASES,

@@ -14,11 +14,14 @@ use std::path::Path;
 use super::beginning::Beginning;
 use super::init::{self, First, Inside};
 use super::launch::{Coming, Failure, go_on, spawn};
-use super::lines::Lines;
+use super::lines::{Lines, way_back};
 use super::observer::Observing;
 use super::outcome::Outcome;
 use super::output::Capture;
 use super::plan::JailPlan;
+use super::report::{SetupError, Stage};
+use super::told::explain;
+use crate::diagnostic::Diagnostic;
 use crate::sys::memory::{share, unshare};
 use crate::sys::process::Handover;
 
@@ -54,23 +57,32 @@ impl<'s> Start<'s> {
 
 /// Begins a jail in this workspace, of which `scratch` is what is likely for the size of its tmpfs, and gives it to
 /// `work`. Where it cannot be begun ahead it is begun later.
+///
+/// # Errors
+/// Those of `work`; a working directory that is lost meanwhile.
 pub fn ahead<T>(
     workspace: &Path,
     scratch: Option<u64>,
     captured: bool,
-    work: impl for<'s> FnOnce(Start<'s>) -> T,
-) -> T {
+    work: impl for<'s> FnOnce(Start<'s>) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
     let made = OnceCell::new();
     let beginning = Beginning::ahead(workspace, scratch, captured);
-    let opened = share().then(|| Lines::open(&beginning, true, false));
+    let back = way_back().filter(|_| share());
+    let opened = back.map(|back| Lines::open(&beginning, true, false).map(|opened| (opened, back)));
     // An error is found again by whoever begins it later, and told.
-    let Some(Ok((lines, ends))) = opened else { return work(Start::now(&made)) };
+    let Some(Ok(((lines, ends), back))) = opened else { return work(Start::now(&made)) };
     let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
     let (place, rest) = (OnceCell::new(), Handover::default());
     let first = First::new(&beginning, &ends, &launchers, None, &rest);
     let mut run = || -> i32 { init::run(&first) };
     let spawned = spawn(&lines.workspace, &first, &mut run);
     lines.lift();
+    // The law is read after this, by paths that may be relative: never from the workspace.
+    if let Err(lost) = rustix::process::fchdir(&back) {
+        return Err(SetupError::new(Stage::Workspace, &lost.into(), "the way back from it"))
+            .map_err(|error| explain(beginning.namespaces, &error));
+    }
     let ahead = Ahead { spawned, lines, beginning: &beginning, first: &first, place: &place };
     let done = work(Start { made: &made, ahead: Some(ahead) });
     // It may have ended unused.

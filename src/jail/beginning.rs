@@ -188,6 +188,11 @@ mod tests {
             let beginning = root(&plan(&read, 0, change));
             assert_ne!(beginning, usual(), "{what}");
         }
+        let link = std::env::temp_dir().join(format!("swbox-around-{}", std::process::id()));
+        std::os::unix::fs::symlink("/sys/devices", &link).unwrap();
+        let around = plan(&read, 0, |spec| spec.binds.push(bind(link.to_str().unwrap(), false)));
+        assert_ne!(root(&around), usual(), "a link to what is around");
+        std::fs::remove_file(&link).unwrap();
         // What lies below is built after it.
         let below = plan(&read, 0, |spec| spec.binds.push(bind("/sys/devices/system/cpu/x", true)));
         assert_eq!(root(&below), usual());

@@ -161,6 +161,7 @@ pub(super) fn run(first: &First<'_>) -> ! {
         }
     };
     let begun = start(first, inside, &prepared);
+    prepared.held = None;
     let scratch = prepared.root.take().map(Root::into_scratch);
     // From the first message on the memory is the launcher's.
     prepared.told.iter().for_each(|message| message.send(pipe));
@@ -213,6 +214,8 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
 struct Prepared {
     /// The root, if there is one of its own.
     root: Option<Root>,
+    /// The places of the command's Landlock rules and its working directory in there.
+    held: Option<(landlock::Held, OwnedFd)>,
     /// The number of the mount namespace, in a session.
     space: Option<u64>,
     /// What files are made without, for the command.
@@ -232,7 +235,7 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     fresh_session_keyring();
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let signals = signal::descriptor(&awaited).at(Stage::Parent, &"signals")?;
-    let (mut built, mut told) = (None, Vec::new());
+    let (mut built, mut held, mut told) = (None, None, Vec::new());
     if !first.alone() {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
@@ -256,12 +259,18 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
         if let Some(outlet) = first.ends.outlet.as_ref().filter(|_| inside.kept) {
             outlet::send(outlet, root.scratch()).at(Stage::Descriptors, &"the scratch")?;
         }
+        // Whatever the command's process needs a path for is found before the old root lies over the new one.
+        let rules = landlock::find(&inside.domain, Some(root.directory_itself().as_fd()));
+        let rules = rules.map_err(|problem| of_landlock(&problem))?;
+        let cwd = root.hold_directory(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
+        held = Some((rules, cwd));
+        root.enter().at(Stage::Pivot, &"the new root")?;
     }
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
     if let Some(outside) = &first.ends.outside {
         egress::await_proxy(outside).at(Stage::Network, &"the proxy")?;
     }
-    Ok(Prepared { root: built, space: begun.space, umask: begun.umask, signals, told })
+    Ok(Prepared { root: built, held, space: begun.space, umask: begun.umask, signals, told })
 }
 
 /// Gives up what the jail was built with: the old root, the memory's openness, the capabilities. System calls only.
@@ -325,7 +334,7 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
     }
     let spawned = spawn_beside(
         &mut || {
-            failure = match confine(first, inside, prepared.umask) {
+            failure = match confine(first, inside, prepared) {
                 Err(error) => Some(Message::Failed(error)),
                 // This process's parent says why.
                 Ok(_) if !gate.wait() => None,
@@ -363,16 +372,23 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
 /// Gives the errno with which a listener was refused, where the command may run without one.
 ///
 /// The first process stays out of the domain: nothing that is in it may trace a process that is not.
-fn confine(first: &First<'_>, inside: &Inside<'_>, umask: Mode) -> Result<Option<i32>, SetupError> {
+/// The old root may still lie over the new one: no path is looked up here, where there is one.
+fn confine(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<Option<i32>, SetupError> {
     let ends = first.ends;
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
-    rustix::process::umask(umask);
-    rustix::process::chdir(&inside.plan.cwd).at(Stage::Cwd, &inside.plan.cwd)?;
-    landlock::restrict(&inside.domain).map_err(|problem| SetupError {
-        stage: Stage::Landlock,
-        errno: 0,
-        detail: problem.to_string(),
-    })?;
+    rustix::process::umask(prepared.umask);
+    let cwd = &inside.plan.cwd;
+    match &prepared.held {
+        Some((rules, directory)) => {
+            rustix::process::fchdir(directory).at(Stage::Cwd, cwd)?;
+            landlock::restrict(&inside.domain, rules)
+        }
+        None => {
+            rustix::process::chdir(cwd).at(Stage::Cwd, cwd)?;
+            landlock::find(&inside.domain, None).and_then(|rules| landlock::restrict(&inside.domain, &rules))
+        }
+    }
+    .map_err(|problem| of_landlock(&problem))?;
     if let Some((out, err)) = &ends.output {
         rustix::stdio::dup2_stdout(out).at(Stage::Descriptors, &"stdout")?;
         rustix::stdio::dup2_stderr(err).at(Stage::Descriptors, &"stderr")?;
@@ -423,6 +439,10 @@ fn confine(first: &First<'_>, inside: &Inside<'_>, umask: Mode) -> Result<Option
             Ok(Some(error.raw_os_error().unwrap_or(libc::EIO)))
         }
     }
+}
+
+fn of_landlock(problem: &landlock::Error) -> SetupError {
+    SetupError { stage: Stage::Landlock, errno: 0, detail: problem.to_string() }
 }
 
 /// Reaps everything, forwards signals, and ends with the command's first process.

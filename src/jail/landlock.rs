@@ -8,7 +8,7 @@
 //! At the full level mounts decide what can be read, and the domain then leaves READ_FILE, READ_DIR and TRUNCATE out:
 //! each open asks for the optional TRUNCATE, which walks to the root unless a rule grants it (grep 1.27 × against 1.07 ×).
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use landlock::{
@@ -94,28 +94,54 @@ pub fn handled(plan: &LandlockPlan) -> Handled {
     Handled { files: files & known, tcp: plan.no_tcp && plan.abi >= 4, scopes }
 }
 
-/// Makes the domain and enters it; sets `no_new_privs`. Paths are looked up now, in the present root: a path that does
-/// not exist grants nothing. Standard streams keep their mode when they are reopened, if the plan says so.
-pub fn restrict(plan: &LandlockPlan) -> Result<(), Error> {
+/// The places of a plan's rules, held, each with the number of its rule. A path that does not exist grants nothing.
+#[derive(Debug)]
+pub struct Held(Vec<(usize, OwnedFd)>);
+
+/// Finds the places of the plan's rules: in `root`, so that no link and no `..` leads out of it, or where this process is.
+///
+/// # Errors
+/// [`Error::Path`].
+pub fn find(plan: &LandlockPlan, root: Option<BorrowedFd<'_>>) -> Result<Held, Error> {
+    let mut held = Vec::with_capacity(plan.grants.len());
+    for (number, grant) in plan.grants.iter().enumerate() {
+        let link = if grant.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let flags = OFlags::PATH | OFlags::CLOEXEC | link;
+        let straight = match plan.straight.iter().any(|around| grant.path.starts_with(around)) {
+            true => ResolveFlags::NO_SYMLINKS,
+            false => ResolveFlags::empty(),
+        };
+        let found = match root {
+            Some(root) => {
+                let resolve = straight | ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+                rustix::fs::openat2(root, &grant.path, flags, Mode::empty(), resolve)
+            }
+            None if straight.is_empty() => rustix::fs::open(&grant.path, flags, Mode::empty()),
+            None => rustix::fs::openat2(CWD, &grant.path, flags, Mode::empty(), straight),
+        };
+        match found {
+            Ok(found) => held.push((number, found)),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+            Err(rustix::io::Errno::LOOP) if !plan.straight.is_empty() => {}
+            Err(e) => return Err(Error::Path(grant.path.clone(), e.to_string())),
+        }
+    }
+    Ok(Held(held))
+}
+
+/// Makes the domain and enters it; sets `no_new_privs`. No path is looked up. Standard streams keep their mode when they
+/// are reopened, if the plan says so.
+///
+/// # Errors
+/// Anything less than the whole domain.
+pub fn restrict(plan: &LandlockPlan, held: &Held) -> Result<(), Error> {
     let handled = handled(plan);
     if handled.files.is_empty() {
         return Err(Error::Nothing { abi: plan.abi });
     }
     let mut ruleset = create(handled)?;
-    for grant in &plan.grants {
-        let link = if grant.follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let flags = OFlags::PATH | OFlags::CLOEXEC | link;
-        let found = if plan.straight.iter().any(|around| grant.path.starts_with(around)) {
-            rustix::fs::openat2(CWD, &grant.path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-        } else {
-            rustix::fs::open(&grant.path, flags, Mode::empty())
-        };
-        let found = match found {
-            Ok(found) => found,
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => continue,
-            Err(rustix::io::Errno::LOOP) if !plan.straight.is_empty() => continue,
-            Err(e) => return Err(Error::Path(grant.path.clone(), e.to_string())),
-        };
+    for (number, found) in &held.0 {
+        let Some(grant) = plan.grants.get(*number) else { continue };
         let mut files = rights(grant.access) & handled.files;
         if plan.handle_truncate && grant.access.contains(Access::WRITE_FILE) {
             files |= handled.files & AccessFs::Truncate;

@@ -37,7 +37,7 @@ use super::told::{explain, outcome};
 use super::watch::Watch;
 use crate::diagnostic::Diagnostic;
 use crate::proxy::Spawned;
-use crate::sys::memory::share;
+use crate::sys::memory::{share, unshare};
 use crate::sys::process::{Beside, Handover, Led, Memory, close_copies, spawn_into, spawn_led};
 
 /// Why a launch did not happen.
@@ -245,6 +245,8 @@ fn begin<'p>(
     let rest = Handover::default();
     let first = First::new(beginning, &ends, &launchers, session.as_ref(), &rest);
     let mut run = || -> i32 { init::run(&first) };
+    // What was begun ahead has ended.
+    unshare();
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
     let beside = beginning.memory == Memory::Shared && share();
     let spawned = beside.then(|| spawn(&lines.workspace, &first, &mut run));
@@ -489,7 +491,7 @@ fn enter(workspace: &OwnedFd) -> io::Result<Option<OwnedFd>> {
 
 fn leave(before: Option<OwnedFd>) {
     if let Some(before) = before {
-        // A working directory that was left cannot become unreachable by its descriptor.
+        // One that may not be searched is not gone back to. Nothing is looked up from there any more; see `ahead`.
         let _ = rustix::process::fchdir(before.as_fd());
     }
 }

@@ -145,6 +145,13 @@ fn open_workspace(workspace: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(CWD, workspace, flags, Mode::empty())?)
 }
 
+/// The working directory, held, where it can be made that again: one that may not be searched cannot.
+pub(super) fn way_back() -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let here = rustix::fs::openat(CWD, ".", flags, Mode::empty()).ok()?;
+    rustix::process::fchdir(&here).is_ok().then_some(here)
+}
+
 /// All signals blocked, until this is dropped.
 pub(super) struct Masked(Set);
 

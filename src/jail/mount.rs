@@ -80,8 +80,7 @@ pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
     Ok(root)
 }
 
-/// Builds the rest of the plan's root and makes it `/` of this process; the old one is still there, over it, until
-/// [`Root::leave`]. The working directory must be the workspace.
+/// Builds the rest of the plan's root, for [`Root::enter`]. The working directory must be the workspace.
 /// `session` is the tree of the session's directories, for a command of one.
 pub(super) fn build(
     mut root: Root,
@@ -100,7 +99,6 @@ pub(super) fn build(
     if let Some(tree) = session {
         root.graft(plan, tree).at(Stage::Session, &"the session's directories")?;
     }
-    root.enter().at(Stage::Pivot, &"the new root")?;
     Ok(root)
 }
 
@@ -159,15 +157,30 @@ impl Root {
         graft::graft(plan, tree, &mut self.points)
     }
 
-    /// Changes to the new root. Now the old root lies over the new one, and perhaps on top of it the scratch that was
-    /// attached to its `/`.
-    fn enter(&self) -> io::Result<()> {
+    /// The root itself, to find what is in it: until [`Self::enter`].
+    pub(super) fn directory_itself(&self) -> &OwnedFd {
+        self.points.root()
+    }
+
+    /// The directory that the command would see at `path`, held: until [`Self::enter`].
+    pub(super) fn hold_directory(&self, path: &Path) -> io::Result<OwnedFd> {
+        let found = self.points.visible(path)?;
+        match FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode) {
+            FileType::Directory => Ok(found),
+            _ => Err(Errno::NOTDIR.into()),
+        }
+    }
+
+    /// Makes it `/` of this process. The old root lies over it then, and perhaps on top of that the scratch that was
+    /// attached to its `/`: until [`Self::leave`] no path may be looked up, not even in the new root, since each `..` that
+    /// arrives at `/` crosses to what lies over it, and so does a link with one.
+    pub(super) fn enter(&self) -> io::Result<()> {
         rustix::process::fchdir(self.points.root())?;
         Ok(rustix::process::pivot_root(".", ".")?)
     }
 
-    /// Lets go of the old root. No path leads there but `/..`, so others may set themselves up meanwhile; nothing of the
-    /// command may run before. The kernel waits here for all its processors.
+    /// Lets go of the old root. The kernel waits here for all its processors; others may set themselves up meanwhile, as far
+    /// as that takes no path, and nothing of the command may run.
     ///
     /// System calls only: this memory may be in use.
     pub(super) fn leave(&self) -> io::Result<()> {

@@ -320,7 +320,7 @@ impl Standard {
     }
 
     /// Whether one of them lies below `path`.
-    fn is_below(&self, path: &[u8]) -> bool {
+    pub(super) fn is_below(&self, path: &[u8]) -> bool {
         let inside = [path, b"/"].concat();
         self.by_path.get(self.place(&inside)).is_some_and(|at| key(&self.steps[*at]).starts_with(&inside))
     }

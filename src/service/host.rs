@@ -54,7 +54,7 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
     ];
     Ok(HostFacts {
         stdin_is_terminal: std::io::stdin().is_terminal(),
-        gitconfig: git_configuration(&home, &place("XDG_CONFIG_HOME", ".config")),
+        gitconfig: Vec::new(),
         secrets: Vec::new(),
         appended: Vec::new(),
         cache: own[2].clone(),
@@ -116,6 +116,8 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
         }
     }
     facts.secrets = found;
+    let config = facts.own.first().and_then(|own| own.parent()).unwrap_or(&facts.home);
+    facts.gitconfig = git_configuration(&facts.home, config);
     facts.appended = profile
         .append
         .iter()

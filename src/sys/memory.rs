@@ -11,7 +11,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::process::is_beside;
+use rustix::mm::{Advice, madvise};
+
+use super::process::is_child;
 
 /// Bytes of the block; pages of it that nobody asked for do not exist.
 const SIZE: usize = 4 * 1024 * 1024;
@@ -68,26 +70,33 @@ pub fn expect_a_store() {
 /// Whether two processes ask for memory here.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// Says that a second process may ask for memory here at once, until [`unshare`], and gives whether it may. All of it, large
-/// pieces too, comes from the block, which takes turns by itself and has plenty left: the system's allocator does not
-/// know that it would have to lock, and would be left half changed by a process that is killed in it.
-pub fn share() -> bool {
-    let shared = (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed));
-    SHARED.store(shared, Ordering::Relaxed);
-    shared
-}
-
-/// Says that the second process asks for no more.
-pub fn unshare() {
-    SHARED.store(false, Ordering::Relaxed);
-}
+/// How much of the block is only for the second process: what it needs before the first one is done is a fraction of that,
+/// whatever the first one reads meanwhile.
+const RESERVE: usize = 1024 * 1024;
 
 /// Whether a child in this memory may have memory of the system.
 static GIVES_SYSTEM: AtomicBool = AtomicBool::new(true);
 
-/// Whether a child that works in this memory may ask the system's allocator: while its parent does not.
-pub(super) fn give_system(gives: bool) {
-    GIVES_SYSTEM.store(gives, Ordering::Relaxed);
+/// Says that a second process may ask for memory here at once, until [`unshare`], and gives whether it may. All that it asks
+/// for, large pieces too, comes from the block, which takes turns by itself: the system's allocator does not know that it
+/// would have to lock, and would be left half changed by a process that is killed in it. That one is the first process's
+/// alone, until it has [given](give_system) it.
+pub fn share() -> bool {
+    let shared = (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed));
+    SHARED.store(shared, Ordering::Relaxed);
+    GIVES_SYSTEM.store(!shared, Ordering::Relaxed);
+    shared
+}
+
+/// Says that the second process asks for no more, or that there is none.
+pub fn unshare() {
+    SHARED.store(false, Ordering::Relaxed);
+    GIVES_SYSTEM.store(true, Ordering::Relaxed);
+}
+
+/// Gives a child that works in this memory the system's allocator, too: this process asks for nothing from now on.
+pub(super) fn give_system() {
+    GIVES_SYSTEM.store(true, Ordering::Relaxed);
 }
 
 /// The allocator of the program.
@@ -99,22 +108,33 @@ pub struct Early;
 fn prepare(start: usize) {
     if start < SIZE {
         let stretch = BLOCK.0.get().cast::<u8>().wrapping_add(start);
+        // Not the C library's: its errno is that of both processes.
         // SAFETY: the stretch lies within the block, whose bytes this leaves as they are.
-        unsafe { libc::madvise(stretch.cast(), STRETCH.min(SIZE - start), libc::MADV_POPULATE_WRITE) };
+        let _ = unsafe { madvise(stretch.cast(), STRETCH.min(SIZE - start), Advice::LinuxPopulateWrite) };
     }
 }
 
 impl Early {
+    /// The largest piece that whoever asks has of the block, and how much of that there is for it.
+    fn room() -> (usize, usize) {
+        match (SHARED.load(Ordering::Relaxed), is_child()) {
+            (false, _) => (LARGE, SIZE),
+            (true, false) => (LARGE, SIZE - RESERVE),
+            (true, true) => (SIZE, SIZE),
+        }
+    }
+
     /// A piece of the block, or nothing when the rest of it is too small.
     fn piece(layout: Layout) -> Option<*mut u8> {
         let mut given = GIVEN.load(Ordering::Relaxed);
+        let (largest, room) = Self::room();
         loop {
             // The block is aligned to a page, so offsets are as aligned as addresses up to that.
-            if layout.align() > 4096 || (layout.size() > LARGE && !SHARED.load(Ordering::Relaxed)) {
+            if layout.align() > 4096 || layout.size() > largest {
                 return None;
             }
             let start = given.checked_next_multiple_of(layout.align())?;
-            let end = start.checked_add(layout.size()).filter(|end| *end <= SIZE)?;
+            let end = start.checked_add(layout.size()).filter(|end| *end <= room)?;
             match GIVEN.compare_exchange_weak(given, end, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     if given == 0 || given.div_ceil(STRETCH) != end.div_ceil(STRETCH) {
@@ -130,7 +150,7 @@ impl Early {
     /// The system's allocator. A child that would have to use it beside its parent ends, and with it the launch: only
     /// where what it needs before the plan is there exceeds the block.
     fn system() -> System {
-        if !GIVES_SYSTEM.load(Ordering::Relaxed) && is_beside() {
+        if !GIVES_SYSTEM.load(Ordering::Relaxed) && is_child() {
             super::process::exit_now(125);
         }
         System
@@ -184,7 +204,8 @@ unsafe impl GlobalAlloc for Early {
             return unsafe { Self::system().realloc(pointer, layout, size) };
         };
         let end = start.saturating_add(size);
-        if (size <= LARGE && end <= SIZE && Self::move_end(start + layout.size(), end))
+        let (largest, room) = Self::room();
+        if (size <= largest && end <= room && Self::move_end(start + layout.size(), end))
             || size <= layout.size()
         {
             return pointer;

@@ -85,10 +85,11 @@ static BESIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
 /// The stack of the child that [`spawn_beside`] made, or of the guide of [`spawn_led`].
 static INSTEAD: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-/// Whether this is running on the stack of the child that [`spawn_into`] made.
-pub(super) fn is_beside() -> bool {
+/// Whether this is running on the stack of a child.
+pub(super) fn is_child() -> bool {
     let here = std::hint::black_box(0_u8);
-    (&raw const here).addr().wrapping_sub(BESIDE.0.get().addr()) < STACK
+    let on = |stack: &Stack| (&raw const here).addr().wrapping_sub(stack.0.get().addr()) < STACK;
+    on(&BESIDE) || on(&INSTEAD)
 }
 
 /// What a child does; it returns its exit code.
@@ -139,16 +140,10 @@ impl Beside<'_> {
 
     /// Waits until it has ended; gives its wait status, 0 where somebody else was given it.
     pub fn wait(&mut self) -> io::Result<i32> {
-        let child = rustix::process::Pid::from_raw(self.pid);
-        let asked = |options| rustix::io::retry_on_intr(|| rustix::process::waitpid(child, options));
-        let mut waited = Ok(None);
-        let ended = soon(|| {
-            waited = asked(rustix::process::WaitOptions::NOHANG);
-            !matches!(waited, Ok(None))
+        let options = rustix::process::WaitOptions::empty();
+        let waited = rustix::io::retry_on_intr(|| {
+            rustix::process::waitpid(rustix::process::Pid::from_raw(self.pid), options)
         });
-        if !ended {
-            waited = asked(rustix::process::WaitOptions::empty());
-        }
         self.ended = true;
         Ok(waited?.map_or(0, |(_, status)| status.as_raw()))
     }
@@ -193,7 +188,7 @@ impl<T> Handover<T> {
     /// Gives `value`, once, and with it the system's allocator. It has to stay where it is, unchanged, until the other
     /// process has ended.
     pub fn give(&self, value: &T) {
-        super::memory::give_system(true);
+        super::memory::give_system();
         self.place.store(std::ptr::from_ref(value).cast_mut(), Ordering::Release);
         self.given.store(1, Ordering::Release);
         let _ = futex::wake(&self.given, futex::Flags::PRIVATE, 1);
@@ -213,7 +208,6 @@ impl<T> Handover<T> {
 /// a time: the child has to have ended before the next is made.
 pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Result<Beside<'a>> {
     let sharing = if memory == Memory::Shared { libc::CLONE_VM } else { 0 };
-    super::memory::give_system(memory == Memory::Copied);
     // SAFETY: the stack is used by one child at a time, by this function's contract, and `body` outlives the value that
     // ends the child when it is dropped.
     let pid = unsafe { clone_on(&BESIDE, namespaces | sharing, body, None) }?;
@@ -282,20 +276,6 @@ pub fn spawn_led<'a>(
     Ok(Led { guide: Beside { pid, ended: false, borrows: PhantomData }, made, arrived: false })
 }
 
-/// How often somebody looks whether what is awaited is there before it sleeps: for about 0.2 ms.
-const LOOKS: u32 = 300;
-
-/// Whether `there` says so soon. To be woken on a processor that sleeps costs 0.05 to 0.1 ms in a virtual machine; whoever
-/// else wants this one gets it at each look.
-fn soon(mut there: impl FnMut() -> bool) -> bool {
-    (0..LOOKS).any(|_| {
-        there() || {
-            rustix::thread::sched_yield();
-            false
-        }
-    })
-}
-
 /// A gate before which a process waits for another one in its memory.
 #[derive(Debug, Default)]
 pub struct Gate(AtomicU32);
@@ -309,7 +289,6 @@ impl Gate {
 
     /// Waits until it is open; whether the way goes on.
     pub fn wait(&self) -> bool {
-        soon(|| self.0.load(Ordering::Acquire) != 0);
         loop {
             match self.0.load(Ordering::Acquire) {
                 0 => drop(futex::wait(&self.0, futex::Flags::PRIVATE, 0, None)),

@@ -71,7 +71,7 @@ fn everything(abi: u32, writable: &Path) -> LandlockPlan {
 fn inside<T: Send>(plan: &LandlockPlan, act: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            restrict(plan).unwrap();
+            restrict(plan, &find(plan, None).unwrap()).unwrap();
             act()
         });
         thread.join().unwrap()
@@ -203,10 +203,19 @@ fn an_abi_that_the_kernel_lacks_is_an_error_and_never_less() {
         println!("SKIP an_abi_that_the_kernel_lacks_is_an_error_and_never_less: the kernel has it");
         return;
     }
-    let error = std::thread::scope(|s| s.spawn(|| restrict(&plan)).join().unwrap()).unwrap_err();
+    let error = std::thread::scope(|s| {
+        s.spawn(|| find(&plan, None).and_then(|held| restrict(&plan, &held))).join().unwrap()
+    })
+    .unwrap_err();
     assert!(matches!(error, Error::Ruleset(_)), "{error}");
     plan.abi = 0;
-    assert!(std::thread::scope(|s| s.spawn(|| restrict(&plan)).join().unwrap()).is_err());
+    assert!(
+        std::thread::scope(|s| s
+            .spawn(|| find(&plan, None).and_then(|held| restrict(&plan, &held)))
+            .join()
+            .unwrap())
+        .is_err()
+    );
 }
 
 #[test]

@@ -2,7 +2,10 @@
 //!
 //! Danger: what is built and is not in the plan as it is would be seen by the command. See [`Standard::begins`].
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use rustix::fs::CWD;
 
 use crate::jail::plan::{JailPlan, Step};
 use crate::jail::planner::Standard;
@@ -37,7 +40,7 @@ impl Beginning {
         Self {
             scratch: plan.limits.scratch,
             attach_at: ATTACH_AT.into_iter().filter(|place| !read(Path::new(place))).collect(),
-            standard: Some(Standard::of(uid)).filter(|standard| standard.begins(plan)),
+            standard: Some(Standard::of(uid)).filter(|all| all.begins(plan) && !leads_around(plan, all)),
         }
     }
 
@@ -45,4 +48,14 @@ impl Beginning {
     pub(in crate::jail) fn steps(&self) -> &'static [Step] {
         self.standard.map(Standard::steps).unwrap_or_default()
     }
+}
+
+/// Whether a bind of the plan is a link to what lies around one of the standard steps: its tree has to be there first.
+fn leads_around(plan: &JailPlan, standard: &Standard) -> bool {
+    plan.steps.iter().any(|step| {
+        let Step::Bind { path, .. } = step else { return false };
+        standard.number(step).is_none()
+            && rustix::fs::readlinkat(CWD, path, Vec::new()).is_ok()
+            && path.canonicalize().is_ok_and(|real| standard.is_below(real.as_os_str().as_bytes()))
+    })
 }
