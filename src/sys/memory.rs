@@ -116,18 +116,27 @@ fn prepare(start: usize) {
 
 impl Early {
     /// The largest piece that whoever asks has of the block, and how much of that there is for it.
-    fn room() -> (usize, usize) {
-        match (SHARED.load(Ordering::Relaxed), is_child()) {
+    fn room(shared: bool, child: bool) -> (usize, usize) {
+        match (shared, child) {
             (false, _) => (LARGE, SIZE),
             (true, false) => (LARGE, SIZE - RESERVE),
             (true, true) => (SIZE, SIZE),
         }
     }
 
+    /// As [`Self::room`], for this process as things are.
+    fn own_room() -> (usize, usize) {
+        let shared = SHARED.load(Ordering::Relaxed);
+        Self::room(shared, shared && is_child())
+    }
+
     /// A piece of the block, or nothing when the rest of it is too small.
     fn piece(layout: Layout) -> Option<*mut u8> {
+        Self::piece_within(layout, Self::own_room())
+    }
+
+    fn piece_within(layout: Layout, (largest, room): (usize, usize)) -> Option<*mut u8> {
         let mut given = GIVEN.load(Ordering::Relaxed);
-        let (largest, room) = Self::room();
         loop {
             // The block is aligned to a page, so offsets are as aligned as addresses up to that.
             if layout.align() > 4096 || layout.size() > largest {
@@ -204,7 +213,7 @@ unsafe impl GlobalAlloc for Early {
             return unsafe { Self::system().realloc(pointer, layout, size) };
         };
         let end = start.saturating_add(size);
-        let (largest, room) = Self::room();
+        let (largest, room) = Self::own_room();
         if (size <= largest && end <= room && Self::move_end(start + layout.size(), end))
             || size <= layout.size()
         {
@@ -272,10 +281,12 @@ mod tests {
         }
         let large = Layout::from_size_align(LARGE + 1, 1).unwrap();
         assert_eq!(Early::piece(large), None);
-        SHARED.store(true, Ordering::Relaxed);
-        let shared = Early::piece(large);
-        unshare();
+        // Beside another process: the first one's large pieces are the system's, the second one has nothing but the block.
+        assert_eq!(Early::piece_within(large, Early::room(true, false)), None);
+        let shared = Early::piece_within(large, Early::room(true, true));
         assert!(shared.is_some_and(|piece| Early::offset(piece).is_some()));
+        let whole = Layout::from_size_align(SIZE - RESERVE, 1).unwrap();
+        assert_eq!(Early::piece_within(whole, (SIZE, Early::room(true, false).1)), None);
         // SAFETY: the piece has that size and is freed once.
         unsafe {
             for layout in [large, Layout::from_size_align(100, 1).unwrap()] {
