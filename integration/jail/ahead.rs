@@ -18,6 +18,11 @@ pub(crate) const CASES: &[Case] = &[
         run: law,
     },
     Case { name: "ahead: a large law is read beside what is begun", needs: "userns", run: large },
+    Case {
+        name: "ahead: the command has the processors of whoever called it",
+        needs: "userns",
+        run: processors,
+    },
 ];
 
 /// The program, as a person calls it.
@@ -117,5 +122,24 @@ fn large() -> Verdict {
             check!(output.status.code() == Some(0) && output.stdout == b"ran\n", "{}", said(&output));
         }
     }
+    Verdict::Passed
+}
+
+/// What is begun ahead is sent to the other processors; the command is not.
+fn processors() -> Verdict {
+    let place = Place::new();
+    let own = rustix::thread::sched_getaffinity(None).unwrap();
+    let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|number| own.is_set(*number)).unwrap();
+    let mut one = rustix::thread::CpuSet::new();
+    one.set(first);
+    for (allowed, count) in [(own, own.count()), (one, 1)] {
+        rustix::thread::sched_setaffinity(None, &allowed).unwrap();
+        for words in [["exec", "--", "nproc"], ["exec", "-c", "nproc"]] {
+            let output = swbox(&place, &words).current_dir(place.workspace()).output().unwrap();
+            let found = String::from_utf8_lossy(&output.stdout).trim().parse::<u32>();
+            check!(found == Ok(count), "of {count}: {}", said(&output));
+        }
+    }
+    rustix::thread::sched_setaffinity(None, &own).unwrap();
     Verdict::Passed
 }

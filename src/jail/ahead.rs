@@ -71,12 +71,15 @@ pub fn ahead<T>(
     let back = way_back().filter(|_| share());
     let opened = back.map(|back| Lines::open(&beginning, true, false).map(|opened| (opened, back)));
     // An error is found again by whoever begins it later, and told.
-    let Some(Ok(((lines, ends), back))) = opened else { return work(Start::now(&made)) };
+    let Some(Ok(((mut lines, ends), back))) = opened else { return work(Start::now(&made)) };
     let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
     let (place, rest) = (OnceCell::new(), Handover::default());
     let first = First::new(&beginning, &ends, &launchers, None, &rest);
     let mut run = || -> i32 { init::run(&first) };
     let spawned = spawn(&lines.workspace, &first, &mut run);
+    if let Ok(Coming::Here(child)) = &spawned {
+        lines.send_elsewhere(child.id());
+    }
     lines.lift();
     // The law is read after this, by paths that may be relative: never from the workspace.
     if let Err(lost) = rustix::process::fchdir(&back) {

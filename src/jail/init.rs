@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::git::Layout;
 use super::keeper::{Entered, signal_in};
@@ -138,6 +139,8 @@ pub(super) struct Inside<'a> {
     pub(super) mask: Set,
     /// Something on the scratch may be looked at afterwards.
     pub(super) kept: bool,
+    /// The processors that the command may run on, where this process was sent to some of them.
+    pub(super) processors: Option<CpuSet>,
 }
 
 /// Closes this process's copies of what is the launcher's: before it looks whether that one is there. The way into a session
@@ -231,6 +234,9 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     let plan = inside.plan;
     if first.memory == Memory::Copied {
         crate::sys::arguments::show("swbox-init");
+    }
+    if let Some(all) = &inside.processors {
+        sched_setaffinity(None, all).at(Stage::Limits, &"processors")?;
     }
     fresh_session_keyring();
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);

@@ -237,7 +237,7 @@ fn begin<'p>(
     observing: Observing<'_>,
     session: Option<Entered>,
 ) -> Result<(Outcome, Option<Left>), Failure> {
-    let (lines, ends) = Lines::open(beginning, observing.is_some(), session.is_some())?;
+    let (mut lines, ends) = Lines::open(beginning, observing.is_some(), session.is_some())?;
     // Both processes close the ends that are the other's; the values are there for both.
     let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
     // Declared before the first process is made, so that it goes when that has ended.
@@ -250,6 +250,9 @@ fn begin<'p>(
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
     let beside = beginning.memory == Memory::Shared && share();
     let spawned = beside.then(|| spawn(&lines.workspace, &first, &mut run));
+    if let Some(Ok(Coming::Here(child))) = &spawned {
+        lines.send_elsewhere(child.id());
+    }
     let (plan, capture) = lines.planning(plan)?;
     go_on(lines, &first, spawned, &place, plan, capture, observing)
 }
@@ -313,6 +316,7 @@ pub(super) fn go_on<'p>(
         watched,
         mask: masked.former(),
         kept: keeps(plan),
+        processors: lines.processors,
     });
     // Nobody else may be at work when it goes on.
     let spawned = spawned.map(|coming| coming.and_then(Coming::arrive));

@@ -8,7 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
-use rustix::process::DumpableBehavior;
+use rustix::process::{DumpableBehavior, Pid};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 use super::beginning::Beginning;
 use super::init::Ends;
@@ -36,6 +37,8 @@ pub(super) struct Lines {
     pub(super) masked: Masked,
     pub(super) dumpable: DumpableBehavior,
     pub(super) namespaces: Namespaces,
+    /// Where the first process may run again when there is a plan, if it was sent elsewhere.
+    pub(super) processors: Option<CpuSet>,
 }
 
 impl Lines {
@@ -87,6 +90,7 @@ impl Lines {
             masked,
             dumpable,
             namespaces,
+            processors: None,
         };
         Ok((lines, Ends { pipe, output, outside, outlet, calls }))
     }
@@ -99,6 +103,16 @@ impl Lines {
         let relayed = self.relays.iter().flat_map(|(out, err)| [out.pipe(), err.pipe()]).flatten();
         let relayed = relayed.map(|pipe| pipe.as_raw_fd());
         sockets.chain(pipes).chain(relayed).chain([self.reader.as_raw_fd()]).collect()
+    }
+
+    /// Sends the process `child` to the other processors until there is a plan. Where the kernel is busy with what other
+    /// processes left it would wait for this one otherwise, which goes on.
+    pub(super) fn send_elsewhere(&mut self, child: i32) {
+        let Ok(all) = sched_getaffinity(None) else { return };
+        let mut others = all;
+        others.unset(sched_getcpu());
+        let sent = others.count() > 0 && sched_setaffinity(Pid::from_raw(child), &others).is_ok();
+        self.processors = sent.then_some(all);
     }
 
     /// Puts the mask before in force, while something else is done before [`Self::planning`].
