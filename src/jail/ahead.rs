@@ -77,8 +77,8 @@ pub fn ahead<T>(
     let first = First::new(&beginning, &ends, &launchers, None, &rest);
     let mut run = || -> i32 { init::run(&first) };
     let spawned = spawn(&lines.workspace, &first, &mut run);
-    if let Ok(Coming::Here(child)) = &spawned {
-        lines.send_elsewhere(child.id());
+    if let Ok(coming) = &spawned {
+        lines.send_elsewhere(coming.id());
     }
     lines.lift();
     // The law is read after this, by paths that may be relative: never from the workspace.

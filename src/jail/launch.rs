@@ -250,8 +250,8 @@ fn begin<'p>(
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
     let beside = beginning.memory == Memory::Shared && share();
     let spawned = beside.then(|| spawn(&lines.workspace, &first, &mut run));
-    if let Some(Ok(Coming::Here(child))) = &spawned {
-        lines.send_elsewhere(child.id());
+    if let Some(Ok(coming)) = &spawned {
+        lines.send_elsewhere(coming.id());
     }
     let (plan, capture) = lines.planning(plan)?;
     go_on(lines, &first, spawned, &place, plan, capture, observing)
@@ -453,6 +453,14 @@ pub(super) enum Coming<'a> {
 }
 
 impl<'a> Coming<'a> {
+    /// The process that is at work: itself, or the guide whose child it will be.
+    pub(super) fn id(&self) -> i32 {
+        match self {
+            Self::Here(child) => child.id(),
+            Self::Led(child) => child.guide(),
+        }
+    }
+
     fn arrive(self) -> io::Result<Beside<'a>> {
         match self {
             Self::Here(child) => Ok(child),

@@ -225,6 +225,11 @@ pub struct Led<'a> {
 }
 
 impl<'a> Led<'a> {
+    /// The guide's process id.
+    pub fn guide(&self) -> i32 {
+        self.guide.id()
+    }
+
     /// Waits until the child is made.
     pub fn arrive(mut self) -> io::Result<Beside<'a>> {
         self.end_of_way()
