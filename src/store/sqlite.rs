@@ -3,18 +3,17 @@
 //! Danger: SQLite's own wait is unfair and, for a transaction that reads before it writes, no wait at all: without the
 //! queue 19 of 20 writers fail at once. SQLite flushes nothing at a commit here: what makes it last is [`super::flush`].
 
-use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde_json::Value;
 
 use super::chain::{Hash, link};
@@ -24,6 +23,11 @@ use super::mend;
 use super::queue::{Queue, Turn};
 use super::record::{Entry, Parked, Pin, Running, Seen, SessionRow, Ticket};
 use super::{Durability, Store, Transaction, flush, queue, schema};
+
+mod read;
+
+pub(super) use read::{SESSION, journal, rows, session_row};
+use read::{bound, parked, parked_in, pin, pins, running, session, signed, unpacked, unsigned};
 
 /// The database below the state directory.
 const FILE: &str = "sessions.db";
@@ -37,9 +41,6 @@ const BUSY: Duration = Duration::from_secs(20);
 /// No flush at a commit; the log is flushed before its pages are written back into the database, and the database after.
 /// SQLite itself never begins that: [`mend`] does.
 const MODE: &str = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0";
-
-pub(super) const SESSION: &str =
-    "id, workspace, workflow, created, touched, over, state, position, head, body, place";
 
 /// An open store.
 #[derive(Debug)]
@@ -480,126 +481,6 @@ impl Transaction for Write<'_> {
         }
         Ok(())
     }
-}
-
-/// The journal of a session after a position.
-pub(super) fn journal(connection: &Connection, session: &str, after: u64) -> Result<Vec<Entry>, StoreError> {
-    rows(
-        connection,
-        "SELECT position, at, kind, body, hash FROM journal WHERE session = ?1 AND position > ?2 ORDER BY position",
-        params![session, signed(after)],
-        |row| {
-            Ok(Entry {
-                position: unsigned(row.get(0)?),
-                at: unsigned(row.get(1)?),
-                kind: row.get(2)?,
-                body: row.get(3)?,
-                hash: Hash(row.get(4)?),
-            })
-        },
-    )
-}
-
-fn session(connection: &Connection, id: &str) -> Result<Option<SessionRow>, StoreError> {
-    let mut found = connection.prepare_cached(&format!("SELECT {SESSION} FROM sessions WHERE id = ?1"))?;
-    Ok(found.query_row(params![id], session_row).optional()?)
-}
-
-pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    Ok(SessionRow {
-        id: row.get(0)?,
-        workspace: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
-        workflow: row.get(2)?,
-        created: unsigned(row.get(3)?),
-        touched: unsigned(row.get(4)?),
-        over: row.get(5)?,
-        state: row.get(6)?,
-        position: unsigned(row.get(7)?),
-        head: Hash(row.get(8)?),
-        body: row.get(9)?,
-        place: row.get(10)?,
-    })
-}
-
-fn running(connection: &Connection, session: &str) -> Result<Vec<Running>, StoreError> {
-    let sql = "SELECT session, position, pid, born, body FROM running WHERE session = ?1 ORDER BY position";
-    rows(connection, sql, params![session], |row| {
-        let (position, born) = (unsigned(row.get(1)?), unsigned(row.get(3)?));
-        Ok(Running { session: row.get(0)?, position, pid: row.get(2)?, born, body: row.get(4)? })
-    })
-}
-
-fn pins(connection: &Connection, session: &str, kind: &str) -> Result<Vec<Pin>, StoreError> {
-    rows(
-        connection,
-        "SELECT kind, name, origin, bytes FROM pins WHERE session = ?1 AND kind = ?2 ORDER BY rowid",
-        params![session, kind],
-        pin,
-    )
-}
-
-fn pin(row: &Row<'_>) -> rusqlite::Result<Pin> {
-    Ok(Pin { kind: row.get(0)?, name: row.get(1)?, origin: row.get(2)?, bytes: row.get(3)? })
-}
-
-fn bound(connection: &Connection, harness: &str, key: &str) -> Result<Option<String>, StoreError> {
-    let mut found =
-        connection.prepare_cached("SELECT session FROM bindings WHERE harness = ?1 AND key = ?2")?;
-    Ok(found.query_row(params![harness, key], |row| row.get(0)).optional()?)
-}
-
-const PARKED: &str = "id, session, position, created, expires, status, body";
-
-fn parked(connection: &Connection, id: &str) -> Result<Option<Parked>, StoreError> {
-    let mut found = connection.prepare_cached(&format!("SELECT {PARKED} FROM parked WHERE id = ?1"))?;
-    Ok(found.query_row(params![id], parked_row).optional()?)
-}
-
-fn parked_in(connection: &Connection, session: &str) -> Result<Vec<Parked>, StoreError> {
-    rows(
-        connection,
-        &format!("SELECT {PARKED} FROM parked WHERE session = ?1 ORDER BY created, id"),
-        params![session],
-        parked_row,
-    )
-}
-
-fn parked_row(row: &Row<'_>) -> rusqlite::Result<Parked> {
-    Ok(Parked {
-        id: row.get(0)?,
-        session: row.get(1)?,
-        position: unsigned(row.get(2)?),
-        created: unsigned(row.get(3)?),
-        expires: unsigned(row.get(4)?),
-        status: row.get(5)?,
-        body: row.get(6)?,
-    })
-}
-
-pub(super) fn rows<T>(
-    connection: &Connection,
-    sql: &str,
-    values: impl rusqlite::Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_map(values, read)?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
-/// Digests as they are kept, eight bytes each.
-fn unpacked(bytes: &[u8]) -> Vec<u64> {
-    let (digests, _) = bytes.as_chunks::<8>();
-    digests.iter().map(|digest| u64::from_be_bytes(*digest)).collect()
-}
-
-/// SQLite's integers are signed; times and positions stay far below the sign.
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn unsigned(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or_default()
 }
 
 #[cfg(test)]

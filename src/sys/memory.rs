@@ -80,7 +80,7 @@ static GIVES_SYSTEM: AtomicBool = AtomicBool::new(true);
 /// Says that a second process may ask for memory here at once, until [`unshare`], and gives whether it may. All that it asks
 /// for, large pieces too, comes from the block, which takes turns by itself: the system's allocator does not know that it
 /// would have to lock, and would be left half changed by a process that is killed in it. That one is the first process's
-/// alone, until it has [given](give_system) it.
+/// alone, until it has given it.
 pub fn share() -> bool {
     let shared = (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed));
     SHARED.store(shared, Ordering::Relaxed);
