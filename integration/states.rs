@@ -332,9 +332,9 @@ fn a_rebase_with_an_editor_of_the_commands_own_changes_no_repository() {
             [".git/refs/x", ".git/rebase-merge", "made"].map(|path| project.path().join(path).exists());
         assert_eq!(made, [false; 3], "{line}");
     }
-    // The twin: git alone.
-    let ran =
-        project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", "git rebase -q --root --no-ff"]);
+    // The twin: git alone. Signed, so that the commits are others also within the same second.
+    let line = "git rebase -q --root --signoff";
+    let ran = project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", line]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_ne!(project.git(&["rev-parse", "HEAD"]), before);
 }
