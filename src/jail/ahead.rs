@@ -14,7 +14,7 @@ use std::path::Path;
 use super::beginning::Beginning;
 use super::init::{self, First, Inside};
 use super::launch::{Coming, Failure, go_on, spawn};
-use super::lines::{Lines, way_back};
+use super::lines::{Departing, Lines, way_back};
 use super::observer::Observing;
 use super::outcome::Outcome;
 use super::output::Capture;
@@ -33,6 +33,7 @@ pub(super) struct Ahead<'s> {
     beginning: &'s Beginning,
     first: &'s First<'s>,
     place: &'s OnceCell<Inside<'s>>,
+    departing: &'s OnceCell<Departing>,
 }
 
 impl std::fmt::Debug for Ahead<'_> {
@@ -86,7 +87,10 @@ pub fn ahead<T>(
         return Err(SetupError::new(Stage::Workspace, &lost.into(), "the way back from it"))
             .map_err(|error| explain(beginning.namespaces, &error));
     }
-    let ahead = Ahead { spawned, lines, beginning: &beginning, first: &first, place: &place };
+    // Goes before what it was made with, and after what `work` still does.
+    let departing = OnceCell::new();
+    let ahead =
+        Ahead { spawned, lines, beginning: &beginning, first: &first, place: &place, departing: &departing };
     let done = work(Start { made: &made, ahead: Some(ahead) });
     // It may have ended unused.
     unshare();
@@ -107,6 +111,10 @@ impl<'s> Ahead<'s> {
     ) -> Result<Outcome, Failure> {
         let (plan, capture) = self.lines.planning(plan)?;
         let Self { spawned, lines, first, place, .. } = self;
-        go_on(lines, first, Some(spawned), place, plan, capture, observing).map(|(outcome, _)| outcome)
+        let (outcome, _, departs) = go_on(lines, first, Some(spawned), place, plan, capture, observing)?;
+        if let Some(departs) = departs {
+            let _ = self.departing.set(departs);
+        }
+        Ok(outcome)
     }
 }

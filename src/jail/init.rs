@@ -475,8 +475,8 @@ fn reap(first: &First<'_>, begun: &Started, prepared: &Prepared, scratch: Option
             }
             let status = status.as_raw();
             let full = scratch.is_some_and(limits::full);
-            // Without a session all of it ends with this process.
-            let left = first.session.is_some() && orphans::are_left();
+            // Alone, what is left ends with this process; otherwise, without a session, it is ended below.
+            let left = (alone || first.session.is_some()) && orphans::are_left();
             Message::Exited { status, started: begun.at, ended: now(), full, left }.send(pipe);
             if !alone && first.session.is_none() {
                 orphans::end_all();

@@ -18,7 +18,7 @@ use super::gate;
 use super::git::{self, Layout};
 use super::init::{self, First, Inside, Watched};
 use super::keeper::{Entered, Left};
-use super::lines::{Lines, fatal};
+use super::lines::{Departing, Lines, fatal};
 use super::namespace;
 use super::observer::{Observing, Scene, protected};
 use super::orphans;
@@ -254,10 +254,13 @@ fn begin<'p>(
         lines.send_elsewhere(coming.id());
     }
     let (plan, capture) = lines.planning(plan)?;
-    go_on(lines, &first, spawned, &place, plan, capture, observing)
+    let (outcome, going_on, departing) = go_on(lines, &first, spawned, &place, plan, capture, observing)?;
+    drop(departing);
+    Ok((outcome, going_on))
 }
 
-/// Goes on with a jail that was begun, or is begun now, with the plan: until the command has ended.
+/// Goes on with a jail that was begun, or is begun now, with the plan: until the command has ended. Gives what the command has
+/// left running in a session, and a first process that is not gone yet: before what that one was made with goes, it has to.
 pub(super) fn go_on<'p>(
     lines: Lines,
     first: &First<'p>,
@@ -266,7 +269,8 @@ pub(super) fn go_on<'p>(
     plan: &'p JailPlan,
     capture: Capture,
     mut observing: Observing<'_>,
-) -> Result<(Outcome, Option<Left>), Failure> {
+) -> Result<(Outcome, Option<Left>, Option<Departing>), Failure> {
+    let begun_before = spawned.is_some();
     let Lines { begun, reader, watch_inlet, inside, inlet, captured, relays, workspace, masked, .. } = lines;
     let (memory, dumpable, session) = (first.memory, lines.dumpable, first.session);
     let fatal = |stage: Stage, detail: &str| fatal(lines.namespaces, stage, detail);
@@ -328,7 +332,7 @@ pub(super) fn go_on<'p>(
     };
     // Without a proxy this is what keeps the command from running.
     drop(inside);
-    let result = match spawned {
+    let mut result = match spawned {
         Ok(child) => Watch::new(child, memory, reader, streams, plan.limits.timeout)
             .map(|watch| watch.in_session(session.is_some(), plan.detached))
             .map(|watch| watch.attended(again(&mut observing), plan, watch_inlet))
@@ -340,11 +344,10 @@ pub(super) fn go_on<'p>(
         // The first process has ended them, unless the command has killed it.
         orphans::end_all();
     }
-    drop(masked);
-    if memory == Memory::Shared {
-        // That nobody may look into this memory was for as long as the first process was in it.
-        let _ = rustix::process::set_dumpable_behavior(dumpable);
-    }
+    // What takes longer than an exit may be interrupted.
+    let departing = result.as_mut().ok().and_then(|ended| ended.leaving.take());
+    let departing = departing.filter(|_| begun_before && plan.outputs.is_none());
+    let departing = Departing::new(departing, masked, (memory == Memory::Shared).then_some(dumpable));
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let mut ended = result?;
     // What was cut off, what could go on changing what is looked at now, and what must be watched does not go on.
@@ -397,7 +400,7 @@ pub(super) fn go_on<'p>(
     outcome.degraded.extend(layout.unkept());
     outcome.refused_hosts = report.refused;
     outcome.degraded.extend(report.problems.into_iter().map(|problem| format!("proxy: {problem}")));
-    Ok((outcome, going_on))
+    Ok((outcome, going_on, departing))
 }
 
 /// The plan's Landlock domain with what only the host can tell: writable git directories, the private directories of

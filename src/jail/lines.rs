@@ -20,7 +20,7 @@ use super::report::{self, SetupError, Stage, now};
 use super::streams;
 use super::told::explain;
 use crate::diagnostic::Diagnostic;
-use crate::sys::process::single_threaded;
+use crate::sys::process::{Leaving, single_threaded};
 use crate::sys::signal::{Set, set_default};
 
 /// The launcher's side of a jail that is begun.
@@ -164,6 +164,36 @@ pub(super) fn way_back() -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let here = rustix::fs::openat(CWD, ".", flags, Mode::empty()).ok()?;
     rustix::process::fchdir(&here).is_ok().then_some(here)
+}
+
+/// The first process of a jail in which nothing else is left, on its way out. When this is dropped it is gone, and signals
+/// are for swbox again.
+pub(super) struct Departing {
+    // Goes first.
+    leaving: Option<Leaving>,
+    dumpable: Option<DumpableBehavior>,
+    _masked: Masked,
+}
+
+impl Departing {
+    /// With what is in force until then: of this memory, that nobody may look into it. Without a process that is now.
+    pub(super) fn new(
+        leaving: Option<Leaving>,
+        masked: Masked,
+        dumpable: Option<DumpableBehavior>,
+    ) -> Option<Self> {
+        let departing = Self { leaving, dumpable, _masked: masked };
+        departing.leaving.is_some().then_some(departing)
+    }
+}
+
+impl Drop for Departing {
+    fn drop(&mut self) {
+        drop(self.leaving.take());
+        if let Some(dumpable) = self.dumpable {
+            let _ = rustix::process::set_dumpable_behavior(dumpable);
+        }
+    }
 }
 
 /// All signals blocked, until this is dropped.

@@ -12,7 +12,8 @@ pub(super) fn adopt() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Whether this process has a child that lives; to be asked where it adopts. With none there is nothing below it at all.
+/// Whether this process has a child that lives; to be asked where orphans fall to it. With none there is nothing below it
+/// at all.
 pub(super) fn are_left() -> bool {
     // Children that end with another signal than SIGCHLD among them.
     let all = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL.cast_unsigned());

@@ -18,7 +18,7 @@ use super::plan::JailPlan;
 use super::report::{Message, now};
 use crate::profile::Protection;
 use crate::sys::memory::unshare;
-use crate::sys::process::{Beside, Memory};
+use crate::sys::process::{Beside, Leaving, Memory};
 use crate::sys::signal::{self, Set};
 
 /// How long a command may take to end after TERM, before KILL.
@@ -42,7 +42,7 @@ pub(super) struct Ended {
     pub(super) degraded: Vec<(Protection, String)>,
     /// Why nobody watched although somebody was to: an errno.
     pub(super) unwatched: Option<i32>,
-    /// Its own wait status.
+    /// Its own wait status, where it has not said how the command ended.
     pub(super) status: i32,
     /// The wall clock ran out.
     pub(super) timed_out: bool,
@@ -54,6 +54,8 @@ pub(super) struct Ended {
     pub(super) pipes: Vec<OwnedFd>,
     /// Where the calls of what a watched command left arrive.
     pub(super) listener: Option<OwnedFd>,
+    /// The child, where nothing is left inside but its own exit: the kernel waits for all its processors in there.
+    pub(super) leaving: Option<Leaving>,
 }
 
 impl Ended {
@@ -139,7 +141,7 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// Until the child is gone.
+    /// Until the child is gone, or nothing is left of it but its exit.
     pub(super) fn run(mut self) -> io::Result<Ended> {
         if self.memory == Memory::Shared {
             self.stand_back()?;
@@ -150,6 +152,22 @@ impl<'a> Watch<'a> {
             // With an error the child is dropped, and so ended: nobody answers the command any more, so it must not
             // wait, and it must not go on.
             self.step(&mut buffer)?;
+        }
+        let alone =
+            self.memory == Memory::Shared && matches!(self.last, Some(Message::Exited { left: false, .. }));
+        if alone && self.is_over() {
+            return Ok(Ended {
+                last: self.last,
+                degraded: self.degraded,
+                unwatched: self.unwatched,
+                status: 0,
+                timed_out: self.timed_out,
+                interrupted: self.interrupted,
+                output: None,
+                pipes: Vec::new(),
+                listener: None,
+                leaving: Some(self.child.leaves()),
+            });
         }
         let mut listener = None;
         if let Some(mut attending) = self.attending.take() {
@@ -179,6 +197,7 @@ impl<'a> Watch<'a> {
             output: kept.map(|(out, err)| (out.finish(), err.finish())),
             pipes,
             listener,
+            leaving: None,
         })
     }
 

@@ -147,6 +147,23 @@ impl Beside<'_> {
         self.ended = true;
         Ok(waited?.map_or(0, |(_, status)| status.as_raw()))
     }
+
+    /// Lets it go, which has said that it is about to end.
+    pub fn leaves(mut self) -> Leaving {
+        self.ended = true;
+        Leaving(self.pid)
+    }
+}
+
+/// A child of [`spawn_into`] that is on its way out: all that is left for it to do is its exit. It is waited for when this is
+/// dropped; until then what it borrowed stays where it is.
+#[derive(Debug)]
+pub struct Leaving(i32);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let _ = Beside { pid: self.0, ended: false, borrows: PhantomData }.wait();
+    }
 }
 
 impl Drop for Beside<'_> {
