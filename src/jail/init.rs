@@ -196,7 +196,6 @@ fn begin(first: &First<'_>) -> Result<Begun, SetupError> {
     follow_launcher(first).at(Stage::Parent, &"swbox")?;
     set_name(c"swbox-init");
     let umask = rustix::process::umask(Mode::empty());
-    namespace::limit_capabilities().at(Stage::Capabilities, &"bounding set")?;
     if !first.namespaces.user {
         return Ok(Begun { root: None, space: None, umask });
     }
@@ -381,6 +380,7 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
 /// The old root may still lie over the new one: no path is looked up here, where there is one.
 fn confine(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<Option<i32>, SetupError> {
     let ends = first.ends;
+    namespace::limit_capabilities().at(Stage::Capabilities, &"bounding set")?;
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::process::umask(prepared.umask);
     let cwd = &inside.plan.cwd;

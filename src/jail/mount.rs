@@ -290,12 +290,12 @@ impl Root {
             FileType::Directory => {
                 let tree = clone_tree(CWD, path, true)?;
                 set_attributes(tree.as_fd(), attributes, true)?;
-                self.points.attach(&tree, path, Kind::Directory)?;
+                self.points.lay(tree, path, Kind::Directory)?;
             }
             _ => {
                 let tree = clone_tree(CWD, path, false)?;
                 set_attributes(tree.as_fd(), attributes, false)?;
-                self.points.attach(&tree, path, Kind::File)?;
+                self.points.lay(tree, path, Kind::File)?;
             }
         }
         Ok(None)
@@ -308,7 +308,7 @@ impl Root {
         };
         let attributes = Attributes::READ_ONLY.with(Attributes::NO_SUID).with(Attributes::NO_EXEC);
         set_attributes(tree.as_fd(), attributes, false)?;
-        self.points.attach(&tree, path, Kind::File)
+        self.points.lay(tree, path, Kind::File)
     }
 
     fn proc(&mut self) -> io::Result<()> {
@@ -393,7 +393,7 @@ impl Root {
             View::Names | View::ReadOnly | View::ThrowAway => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, true)?;
-        self.points.attach(&tree, &plan.workspace, Kind::Directory)?;
+        self.points.lay(tree, &plan.workspace, Kind::Directory)?;
         match &plan.outputs {
             Some(outputs) if view == View::ThrowAway => {
                 outputs.paths.iter().try_for_each(|path| self.output(&plan.workspace, path))
@@ -443,7 +443,7 @@ impl Root {
             Hold::Copy | Hold::ReadOnly => PLAIN.with(Attributes::READ_ONLY),
         };
         set_attributes(tree.as_fd(), attributes, directory)?;
-        self.points.attach(&tree, path, if directory { Kind::Directory } else { Kind::File })
+        self.points.lay(tree, path, if directory { Kind::Directory } else { Kind::File })
     }
 
     /// Lays out the copies of configuration files that git commands write in.
@@ -479,7 +479,10 @@ impl Root {
             let proc = self.proc.as_ref().ok_or(Errno::BADF)?;
             return match move_mount(&stub, "", proc, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
                 Err(Errno::NOENT) => Ok(()),
-                hidden => Ok(hidden?),
+                hidden => {
+                    self.points.put_aside(stub);
+                    Ok(hidden?)
+                }
             };
         }
         let target = match self.points.visible(path) {
@@ -487,7 +490,11 @@ impl Root {
             target => target?,
         };
         let directory = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
-        attach_over(&self.stub(directory)?, &target)
+        let stub = self.stub(directory)?;
+        attach_over(&stub, &target)?;
+        self.points.put_aside(stub);
+        self.points.put_aside(target);
+        Ok(())
     }
 
     /// A stub to lay over a secret.

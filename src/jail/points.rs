@@ -17,6 +17,9 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, move_mount};
 
+/// So many descriptors that are dealt with are kept open: few beside what a process may have.
+const USED: usize = 64;
+
 /// What a mount point has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -32,12 +35,22 @@ pub(super) struct Points {
     root: OwnedFd,
     /// Directories of the scratch that were made here and have nothing mounted over them.
     plain: BTreeSet<Vec<u8>>,
+    /// Trees and targets that were dealt with.
+    used: Vec<OwnedFd>,
 }
 
 impl Points {
     /// Of the empty directory `root`.
     pub(super) fn new(root: OwnedFd) -> Self {
-        Self { root, plain: BTreeSet::from([b"/".to_vec()]) }
+        Self { root, plain: BTreeSet::from([b"/".to_vec()]), used: Vec::with_capacity(USED) }
+    }
+
+    /// Takes a descriptor that is dealt with. Closing a tree takes the kernel half as long as attaching it: that is done when
+    /// the command runs.
+    pub(super) fn put_aside(&mut self, descriptor: OwnedFd) {
+        if self.used.len() < USED {
+            self.used.push(descriptor);
+        }
     }
 
     /// The root.
@@ -140,6 +153,13 @@ impl Points {
             Err(Errno::EXIST) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// As [`Self::attach`], of a tree that is for nothing else.
+    pub(super) fn lay(&mut self, tree: OwnedFd, path: &Path, kind: Kind) -> io::Result<()> {
+        self.attach(&tree, path, kind)?;
+        self.put_aside(tree);
+        Ok(())
     }
 
     /// Attaches a detached tree at `path`, which is made with its parents where it does not exist.
