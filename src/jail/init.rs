@@ -237,7 +237,6 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     if let Some(all) = &inside.processors {
         sched_setaffinity(None, all).at(Stage::Limits, &"processors")?;
     }
-    fresh_session_keyring();
     let awaited = Set::of(&[libc::SIGCHLD, FORWARD, LAUNCHER_GONE.as_raw()]);
     let signals = signal::descriptor(&awaited).at(Stage::Parent, &"signals")?;
     let (mut built, mut held, mut told) = (None, None, Vec::new());
@@ -373,13 +372,14 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
     }
 }
 
-/// The last steps, in the command's own process: capabilities, Landlock, streams, limits, signals, descriptors, seccomp.
+/// The last steps, in the command's own process: keys, capabilities, Landlock, streams, limits, signals, descriptors, seccomp.
 /// Gives the errno with which a listener was refused, where the command may run without one.
 ///
 /// The first process stays out of the domain: nothing that is in it may trace a process that is not.
 /// The old root may still lie over the new one: no path is looked up here, where there is one.
 fn confine(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<Option<i32>, SetupError> {
     let ends = first.ends;
+    fresh_session_keyring();
     namespace::limit_capabilities().at(Stage::Capabilities, &"bounding set")?;
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::process::umask(prepared.umask);

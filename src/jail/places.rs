@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -104,8 +105,9 @@ impl Directory {
 fn listing(directory: &OwnedFd) -> Option<BTreeMap<Vec<u8>, FileType>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(directory, ".", flags, Mode::empty()).ok()?;
-    let mut buffer: Vec<u8> = Vec::with_capacity(LISTING);
-    let mut entries = RawDir::new(&readable, buffer.spare_capacity_mut());
+    // Not of the program's memory, of which each page costs.
+    let mut buffer = [const { MaybeUninit::uninit() }; 4096];
+    let mut entries = RawDir::new(&readable, &mut buffer);
     let mut names = BTreeMap::new();
     let mut read = 0;
     while let Some(entry) = entries.next() {
