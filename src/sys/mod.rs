@@ -2,6 +2,7 @@
 //!
 //! Danger: each wrapper does one thing and returns its errno; policy and fallbacks live with the callers.
 
+pub mod alarm;
 pub mod arguments;
 pub mod attempt;
 pub mod landlock;

@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::Watcher;
+use super::pace::Pace;
 use crate::jail::Observer;
 use crate::supervisor::observed::{Observed, Program};
 use crate::supervisor::seen::Seen;
@@ -32,6 +33,7 @@ impl Watcher<'_> {
     pub fn go_on(&mut self, listener: OwnedFd) {
         self.sink.goes_on();
         self.listener = Some(listener);
+        self.pace = Pace::default();
         self.seen = Seen::default();
         let Some(ground) = self.ground.as_ref().filter(|ground| !ground.throws_away()) else { return };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -17,11 +17,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlag
 use rustix::io::Errno;
 use rustix::process::Pid;
 
-use super::caller::Caller;
+use super::caller::{Caller, Start};
 use crate::jail::Access;
-use crate::supervisor::call::Name;
+use crate::supervisor::call::{Memory, Name};
 use crate::supervisor::resolve::{Last, Lost, Task};
-use crate::supervisor::touched::{State, WANTED};
+use crate::supervisor::touched::State;
 
 /// Directories that are kept open.
 const KEPT: usize = 200;
@@ -92,9 +92,6 @@ pub(super) enum Found {
     Closed,
 }
 
-/// What a relative name begins at: device, inode, mount.
-type Start = (u32, u32, u64, u64);
-
 /// Looks names up.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
@@ -138,6 +135,16 @@ impl Finder {
         self.starts.clear();
         self.directories.clear();
         self.kept = 0;
+    }
+
+    /// `thread` calls: its memory.
+    pub(super) fn calls(&mut self, thread: i32) -> Memory<'_> {
+        self.caller.calls(thread)
+    }
+
+    /// Some thread executes another program, or just has.
+    pub(super) fn executes(&mut self) {
+        self.caller.executes();
     }
 
     /// The command's root directory; every process has the same, since none can change it.
@@ -187,7 +194,7 @@ impl Finder {
         }
         let start = match name.text.first() {
             Some(b'/') => None,
-            _ => Some(self.start(thread, name.fd)?),
+            _ => Some(self.caller.start(thread, name.fd).ok()?),
         };
         let known = self.directories.get(&start).and_then(|below| below.get(above));
         let directory = match known {
@@ -213,14 +220,6 @@ impl Finder {
             return None;
         }
         Some(Spot { directory, name: last.to_owned(), state })
-    }
-
-    /// What relative names of `thread` begin at.
-    fn start(&mut self, thread: i32, fd: i32) -> Option<Start> {
-        let found =
-            self.caller.ask(thread, fd, |at, name| rustix::fs::statx(at, name, AtFlags::empty(), WANTED));
-        let found = found.ok()?;
-        Some((found.stx_dev_major, found.stx_dev_minor, found.stx_ino, found.stx_mnt_id))
     }
 
     /// Opens the directory that `above` leads to.

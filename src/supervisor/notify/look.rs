@@ -32,7 +32,8 @@ impl Watcher<'_> {
     /// Looks at a call that the kernel will decide. What may change is noted with what it is now.
     pub(super) fn look(&mut self, call: &Notification) {
         let thread = call.thread;
-        let wish = match call::read(i64::from(call.call), call.arguments, Memory(thread)) {
+        let memory = self.finder.calls(thread);
+        let wish = match call::read(i64::from(call.call), call.arguments, memory) {
             Ok(Some(wish)) => wish,
             // The kernel will not find it either.
             Ok(None) | Err(Unreadable::Nothing | Unreadable::Long) => return,
@@ -125,7 +126,7 @@ impl Watcher<'_> {
 
     /// Tells of a call that the filter's own table refuses.
     pub(super) fn told(&mut self, call: &Notification, errno: i32) {
-        let Ok(Some(wish)) = call::read(i64::from(call.call), call.arguments, Memory(call.thread)) else {
+        let Ok(Some(wish)) = call::read(i64::from(call.call), call.arguments, Memory::of(call.thread)) else {
             return;
         };
         let path = match wish.names().first() {

@@ -10,6 +10,7 @@ mod after;
 mod caller;
 mod find;
 mod look;
+mod pace;
 mod predict;
 pub(super) mod program;
 
@@ -24,6 +25,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 pub use self::after::Heard;
 use self::find::Finder;
 use self::look::Judged;
+use self::pace::Pace;
 use self::predict::Domain;
 use super::ground::Ground;
 use super::observed::{Denial, Observed};
@@ -75,6 +77,7 @@ pub struct Watcher<'a> {
     threads: HashMap<i32, i32>,
     /// The thread that has only executed so far: swbox's own code, before the command's.
     starting: Option<i32>,
+    pace: Pace,
 }
 
 impl std::fmt::Debug for Watcher<'_> {
@@ -103,6 +106,7 @@ impl<'a> Watcher<'a> {
             running: HashMap::new(),
             threads: HashMap::new(),
             starting: None,
+            pace: Pace::default(),
         }
     }
 
@@ -217,7 +221,7 @@ fn executes(call: &Notification) -> bool {
 
 /// How many calls are answered before the launcher's other sources have their turn. Where caller and answerer take turns on
 /// one CPU the next call is mostly there when the answer has been given.
-const TURNS: usize = 64;
+const TURNS: usize = 128;
 
 /// Whether something is there to be received.
 fn is_readable(listener: &OwnedFd) -> io::Result<bool> {
@@ -278,19 +282,30 @@ impl Observer for Watcher<'_> {
     }
 
     fn ready(&mut self) -> io::Result<()> {
+        let mut waiting = self.pace.comes();
         for _ in 0..TURNS {
             let Some(listener) = &self.listener else { return Ok(()) };
-            let Some(call) = receive(listener.as_fd())? else { return Ok(()) };
+            let Some(call) = receive(listener.as_fd())? else {
+                self.pace.pauses();
+                return Ok(());
+            };
+            // A program that begins makes no call for long.
+            let last = executes(&call) || program::begins(&call);
+            if last {
+                // What is told of it may wait, and must not be interrupted.
+                waiting = None;
+            }
             let answer = self.answer(&call);
             // A program that was stopped: whoever ends the rest does that before the next call is answered.
             let stopped = matches!(answer, Reply::Errno(libc::EPERM));
             let Some(listener) = &self.listener else { return Ok(()) };
             reply(listener.as_fd(), call.id, answer)?;
-            // A program that begins makes no call for long.
-            if stopped || executes(&call) || program::begins(&call) || !is_readable(listener)? {
+            self.pace.answered();
+            if stopped || last || waiting.is_none() && !is_readable(listener)? {
                 break;
             }
         }
+        self.pace.goes();
         Ok(())
     }
 

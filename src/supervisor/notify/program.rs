@@ -42,6 +42,7 @@ impl Watcher<'_> {
     /// A program begins: whether it may.
     pub(super) fn program(&mut self, call: &Notification) -> Reply {
         let pid = call.thread;
+        self.finder.executes();
         let read = read(pid);
         if !self.waits(call) {
             // Gone, and the number may be somebody else's.
@@ -99,6 +100,7 @@ impl Watcher<'_> {
     /// A call of this process is about to give it another program.
     pub(super) fn executes(&mut self, call: &Notification) {
         self.running.remove(&call.thread);
+        self.finder.executes();
     }
 }
 

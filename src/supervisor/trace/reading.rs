@@ -119,7 +119,7 @@ impl Reading {
     fn read(&mut self, thread: i32, entry: &Entry) -> Option<Call> {
         let number = i64::try_from(entry.number).unwrap_or(-1);
         let unseen = |why| Observed::Unseen { call: self.name(number), why };
-        let wish = match call::read(number, entry.arguments, Memory(thread)) {
+        let wish = match call::read(number, entry.arguments, Memory::of(thread)) {
             Ok(wish) => wish?,
             // The kernel will not find it either.
             Err(call::Unreadable::Nothing | call::Unreadable::Long) => return None,
