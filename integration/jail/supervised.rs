@@ -1,5 +1,6 @@
 //! What a supervisor sees of a command, and that seeing changes nothing.
 
+use swbox::jail::Exit;
 use swbox::supervisor::notify::Settings;
 use swbox::supervisor::{Act, Cause, Denial, Observed, Seen, Target, Verdict as Judgement};
 
@@ -9,6 +10,7 @@ use crate::kit::{Case, Jail, Place, Verdict, is_root};
 pub(crate) const CASES: &[Case] = &[
     Case { name: "supervised: programs with their arguments", needs: "namespaces", run: programs },
     Case { name: "supervised: a program is stopped by its arguments", needs: "namespaces", run: stopped },
+    Case { name: "supervised: who is silent after a storm is heard", needs: "namespaces", run: silence },
     Case { name: "supervised: traced, the same programs", needs: "namespaces", run: traced },
     Case { name: "supervised: traced, refusals with their errno", needs: "namespaces", run: refusals },
 ];
@@ -46,6 +48,25 @@ fn stopped() -> Verdict {
     check!(done.out == "public\n137\n", "{}", done.all());
     let stopped: Vec<_> = seen.programs.iter().filter(|program| program.what.stopped).collect();
     check!(stopped.len() == 1 && stopped[0].what.argv[1] == b"secret", "{:?}", seen.programs);
+    Verdict::Passed
+}
+
+/// In a storm of calls the launcher waits where it hears nothing else: the wall clock and the output must get through.
+fn silence() -> Verdict {
+    let place = Place::new();
+    let begun = std::time::Instant::now();
+    let jail = Jail::write(&place.workspace())
+        .with(|spec| spec.limits.timeout = Some(std::time::Duration::from_secs(5)));
+    let storm = "i=0; while [ $i -lt 300 ]; do : > f$((i % 3)); i=$((i + 1)); done";
+    // It reads what nobody writes, without another program.
+    let (done, seen) = jail.watch_sh(&format!("mkfifo p; exec 3<>p; {storm}; echo before; read x <&3"));
+    check!(done.outcome.exit == Exit::Timeout && done.out == "before\n", "{}", done.all());
+    check!(begun.elapsed() < std::time::Duration::from_secs(40), "{:?}", begun.elapsed());
+    check!(seen.calls > 300 && seen.touched.len() == 4, "{} {:?}", seen.calls, seen.touched);
+    // Another program's memory in the same process: its own names are told, not the former one's.
+    let next = format!("{storm}; exec sh -c 'for n in a b c d e f; do : > $n; done'");
+    let (done, seen) = Jail::write(&place.workspace()).watch_sh(&next);
+    check!(done.ok() && seen.touched.len() == 9, "{} {:?}", done.all(), seen.touched);
     Verdict::Passed
 }
 
