@@ -1,6 +1,7 @@
 //! What commands of a session share, and what they leave running.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -335,6 +336,33 @@ fn nothing_in_a_session_reaches_its_keeper_or_its_neighbours() {
     assert_eq!(jobs(&project).len(), 1);
     assert_eq!(person(&project, &["session", "end", &id], &[]).code, 0);
     wait("the keeper's end", || keeper(&project, &id).is_none());
+}
+
+/// Read through at each opening, the log is a tenth of what a session adds to a command.
+#[test]
+fn a_keeper_keeps_the_index_of_the_log_and_dies_with_it() {
+    if !has_person("a_keeper_keeps_the_index_of_the_log_and_dies_with_it") {
+        return;
+    }
+    let project = Project::new();
+    let id = working(&project);
+    let index = project.home().join(".local/state/swbox/sessions.db-shm");
+    let locked = || {
+        let inode = fs::metadata(&index).unwrap().ino();
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().filter(|line| line.contains("OFDLCK") && line.contains(&format!(":{inode} "))).count()
+    };
+    assert_eq!(locked(), 0);
+    good(&project, "echo x > /tmp/a");
+    assert_eq!(locked(), 1);
+    good(&project, "cat /tmp/a");
+    // Killed, it leaves nothing that the next one could not begin with.
+    signal(keeper(&project, &id).unwrap(), "-KILL");
+    wait("its end", || locked() == 0);
+    good(&project, "echo y > /tmp/a");
+    assert_eq!(locked(), 1);
+    assert_eq!(good(&project, "cat /tmp/a"), "y\n");
+    replays(&project, &id);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A jail that is begun before it is known what will run, and whether anything will: beside it the law is gathered, the
 //! command is judged, the plan is made.
 //!
-//! Danger: what is begun holds nothing of the command and is given none but with the plan, in [`launch_begun`]. It ends
-//! where its scope does, with the command refused or begun another way.
+//! Danger: what is begun holds nothing of the command and is given none but with the plan, in [`launch_begun`] and its
+//! like. It ends where its scope does, with the command refused or begun another way.
 //!
 //! [`launch_begun`]: super::launch_begun
 
@@ -13,6 +13,7 @@ use std::path::Path;
 
 use super::beginning::Beginning;
 use super::init::{self, First, Inside};
+use super::keeper::{Entering, Left};
 use super::launch::{Coming, Failure, go_on, spawn};
 use super::lines::{Departing, Lines, way_back};
 use super::observer::Observing;
@@ -54,10 +55,26 @@ impl<'s> Start<'s> {
     pub fn now(made: &'s OnceCell<JailPlan>) -> Self {
         Self { made, ahead: None }
     }
+
+    /// Ends what was begun, before another process is made that lives in a copy of this memory.
+    pub fn end(self) {
+        drop(self);
+        unshare();
+    }
+
+    /// Whether what was begun has joined a session.
+    pub fn joins(&self) -> bool {
+        self.ahead.as_ref().is_some_and(Ahead::joins)
+    }
+
+    /// Whether something was begun that can become a jail with this beginning.
+    pub fn fits(&self, beginning: &Beginning) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.fits(beginning))
+    }
 }
 
 /// Begins a jail in this workspace, of which `scratch` is what is likely for the size of its tmpfs, and gives it to
-/// `work`. Where it cannot be begun ahead it is begun later.
+/// `work`; in the session whose keeper was asked, where one was. Where it cannot be begun ahead it is begun later.
 ///
 /// # Errors
 /// Those of `work`; a working directory that is lost meanwhile.
@@ -65,17 +82,27 @@ pub fn ahead<T>(
     workspace: &Path,
     scratch: Option<u64>,
     captured: bool,
+    session: Option<Entering>,
     work: impl for<'s> FnOnce(Start<'s>) -> Result<T, Diagnostic>,
 ) -> Result<T, Diagnostic> {
     let made = OnceCell::new();
     let beginning = Beginning::ahead(workspace, scratch, captured);
     let back = way_back().filter(|_| share());
-    let opened = back.map(|back| Lines::open(&beginning, true, false).map(|opened| (opened, back)));
+    let opened =
+        back.map(|back| Lines::open(&beginning, true, session.is_some()).map(|opened| (opened, back)));
     // An error is found again by whoever begins it later, and told.
-    let Some(Ok(((mut lines, ends), back))) = opened else { return work(Start::now(&made)) };
+    let Some(Ok(((mut lines, ends), back))) = opened else {
+        unshare();
+        return work(Start::now(&made));
+    };
     let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
+    let Ok(session) = session.map(Entering::entered).transpose() else {
+        drop((ManuallyDrop::into_inner(ends), lines));
+        unshare();
+        return work(Start::now(&made));
+    };
     let (place, rest) = (OnceCell::new(), Handover::default());
-    let first = First::new(&beginning, &ends, &launchers, None, &rest);
+    let first = First::new(&beginning, &ends, &launchers, session.as_ref(), &rest);
     let mut run = || -> i32 { init::run(&first) };
     let spawned = spawn(&lines.workspace, &first, &mut run);
     if let Ok(coming) = &spawned {
@@ -98,6 +125,11 @@ pub fn ahead<T>(
 }
 
 impl<'s> Ahead<'s> {
+    /// Whether it has joined a session.
+    pub(super) fn joins(&self) -> bool {
+        self.first.session.is_some()
+    }
+
     /// Whether a jail with this beginning can be made of it.
     pub(super) fn fits(&self, beginning: &Beginning) -> bool {
         self.spawned.is_ok() && self.beginning.holds(beginning)
@@ -108,13 +140,13 @@ impl<'s> Ahead<'s> {
         self,
         plan: impl FnOnce() -> Result<(&'s JailPlan, Capture), Failure>,
         observing: Observing<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<(Outcome, Option<Left>), Failure> {
         let (plan, capture) = self.lines.planning(plan)?;
-        let Self { spawned, lines, first, place, .. } = self;
-        let (outcome, _, departs) = go_on(lines, first, Some(spawned), place, plan, capture, observing)?;
+        let Self { spawned, lines, first, place, departing, .. } = self;
+        let (outcome, left, departs) = go_on(lines, first, Some(spawned), place, plan, capture, observing)?;
         if let Some(departs) = departs {
-            let _ = self.departing.set(departs);
+            let _ = departing.set(departs);
         }
-        Ok(outcome)
+        Ok((outcome, left))
     }
 }

@@ -243,9 +243,12 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     if !first.alone() {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
-    if plan.namespaces.net && !first.namespaces.net && first.session.is_none() {
-        namespace::own_network().at(Stage::Network, &"a network namespace")?;
-        crate::sys::net::loopback_up().at(Stage::Network, &"lo")?;
+    if plan.namespaces.net && !first.namespaces.net {
+        match first.session {
+            Some(session) => namespace::join_network(&session.spaces),
+            None => namespace::own_network().and_then(|()| crate::sys::net::loopback_up()),
+        }
+        .at(Stage::Network, &"a network namespace")?;
     }
     if let Some(root) = begun.root {
         if let Some(outside) = &first.ends.outside {

@@ -70,12 +70,38 @@ pub fn launch_best(
     plan: &JailPlan,
     whole: impl FnOnce() -> Result<JailPlan, Diagnostic>,
     capture: Capture,
+    observing: Observing<'_>,
+) -> Result<Outcome, Diagnostic> {
+    launch_ahead(Start::now(&OnceCell::new()), plan, whole, capture, observing)
+}
+
+/// As [`launch_best`], where the jail may have been begun ahead of the plan, in no session.
+pub fn launch_ahead(
+    start: Start<'_>,
+    plan: &JailPlan,
+    whole: impl FnOnce() -> Result<JailPlan, Diagnostic>,
+    capture: Capture,
     mut observing: Observing<'_>,
 ) -> Result<Outcome, Diagnostic> {
-    match attempt(plan, capture, again(&mut observing)) {
+    let beginning = beginning(plan, capture, &observing);
+    let Start { made, ahead } = start;
+    // What does not fit ends here.
+    let first = match ahead.filter(|ahead| !ahead.joins() && ahead.fits(&beginning)) {
+        Some(ahead) => {
+            let plan = made.get_or_init(|| plan.clone());
+            ahead.go_on(|| Ok((plan, capture)), again(&mut observing)).map(|(outcome, _)| outcome)
+        }
+        None => attempt(plan, capture, again(&mut observing)),
+    };
+    match first {
         Err(refused @ Failure::Refused(_)) => descend(&whole()?, Err(refused), capture, observing),
         other => descend(plan, other, capture, observing),
     }
+}
+
+/// What a launch of a plan that is there begins with.
+pub fn beginning(plan: &JailPlan, capture: Capture, observing: &Observing<'_>) -> Beginning {
+    Beginning::of(plan, capture, observing.as_ref().map(|observer| observer.watching(plan).how))
 }
 
 /// Runs the command of `plan`, which must be made for that, in the session that it has entered. Gives also what the
@@ -89,34 +115,38 @@ pub fn launch_in(
     capture: Capture,
     observing: Observing<'_>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
-    let watched = observing.as_ref().map(|observer| observer.watching(plan).how);
-    let beginning = Beginning::of(plan, capture, watched);
+    let beginning = beginning(plan, capture, &observing);
     begin(&beginning, || Ok((plan, capture)), observing, Some(session))
         .map_err(|failure| not_joined(plan.namespaces, failure))
 }
 
-/// As [`launch_in`], with a plan that is made while the jail is begun.
+/// As [`launch_in`], where the jail was begun ahead in the session, and the plan may be made beside it. `start` must
+/// [fit](Start::fits) the beginning.
 ///
 /// # Errors
 /// As for [`launch_in`], and those of `plan`.
-pub fn launch_in_begun(
+pub fn launch_in_begun<'p>(
+    start: Start<'p>,
     beginning: &Beginning,
-    session: Entered,
     plan: impl FnOnce() -> Result<JailPlan, Diagnostic>,
     capture: impl Fn(&JailPlan) -> Capture,
+    observing: Observing<'_>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
-    let made = OnceCell::new();
+    let Start { made, ahead } = start;
+    let Some(ahead) = ahead.filter(|ahead| ahead.joins() && ahead.fits(beginning)) else {
+        return Err(not_joined(beginning.namespaces, Failure::Otherwise));
+    };
+    let watched = observing.is_some().then_some(seccomp::Handover::Listener);
     let made_now = || {
-        let plan: &JailPlan = {
+        let plan: &'p JailPlan = {
             let plan = plan().map_err(Failure::Fatal)?;
             made.get_or_init(|| plan)
         };
         let capture = capture(plan);
-        let same = Beginning::of(plan, capture, None) == *beginning;
+        let same = Beginning::of(plan, capture, watched) == *beginning;
         if same { Ok((plan, capture)) } else { Err(Failure::Otherwise) }
     };
-    begin(beginning, made_now, None, Some(session))
-        .map_err(|failure| not_joined(beginning.namespaces, failure))
+    ahead.go_on(made_now, observing).map_err(|failure| not_joined(beginning.namespaces, failure))
 }
 
 /// Why a command has not joined its session.
@@ -149,7 +179,7 @@ pub fn launch_begun<'p>(
     let Start { made, ahead } = start;
     let watched = observing.is_some().then_some(seccomp::Handover::Listener);
     // What does not fit ends here, and with it what was begun.
-    let ahead = ahead.filter(|ahead| ahead.fits(beginning));
+    let ahead = ahead.filter(|ahead| !ahead.joins() && ahead.fits(beginning));
     let planned = || {
         let best = plan(Which::Best).map_err(Failure::Fatal)?;
         let best: &'p JailPlan = made.get_or_init(|| best);
@@ -158,7 +188,7 @@ pub fn launch_begun<'p>(
         if same { Ok((best, capture)) } else { Err(Failure::Otherwise) }
     };
     let first = match ahead {
-        Some(ahead) => ahead.go_on(planned, again(&mut observing)),
+        Some(ahead) => ahead.go_on(planned, again(&mut observing)).map(|(outcome, _)| outcome),
         None => begin(beginning, planned, again(&mut observing), None).map(|(outcome, _)| outcome),
     };
     let best = match (made.get(), first) {
@@ -225,8 +255,7 @@ fn descend(
 
 /// One try of one plan.
 fn attempt(plan: &JailPlan, capture: Capture, observing: Observing<'_>) -> Result<Outcome, Failure> {
-    let watched = observing.as_ref().map(|observer| observer.watching(plan).how);
-    let beginning = Beginning::of(plan, capture, watched);
+    let beginning = beginning(plan, capture, &observing);
     begin(&beginning, || Ok((plan, capture)), observing, None).map(|(outcome, _)| outcome)
 }
 

@@ -48,7 +48,10 @@ pub use ahead::{Start, ahead};
 pub use beginning::Beginning;
 pub use farewell::Farewell;
 pub use git::{ConfigChange, Planted};
-pub use launch::{Which, launch, launch_begun, launch_best, launch_in, launch_in_begun, launch_observed};
+pub use launch::{
+    Which, beginning, launch, launch_ahead, launch_begun, launch_best, launch_in, launch_in_begun,
+    launch_observed,
+};
 pub use observer::{Begun, Observer, Scene};
 pub use outcome::{Achieved, Captured, Exit, Level, LimitHit, Outcome, end_by_interrupt};
 pub use output::Capture;

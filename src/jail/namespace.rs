@@ -34,17 +34,19 @@ pub(super) fn own_in_session(namespaces: Namespaces, proxy: bool) -> i32 {
 }
 
 /// Joins the session's namespaces; that of process ids with the next child.
-pub(super) fn join(
-    namespaces: Namespaces,
-    proxy: bool,
-    [user, net, ipc, pid]: &[OwnedFd; 4],
-) -> io::Result<()> {
+pub(super) fn join(namespaces: Namespaces, proxy: bool, spaces: &[OwnedFd; 4]) -> io::Result<()> {
+    let [user, _, ipc, pid] = spaces;
     rustix::thread::move_into_link_name_space(user.as_fd(), None)?;
     if namespaces.net && !proxy {
-        rustix::thread::move_into_link_name_space(net.as_fd(), None)?;
+        join_network(spaces)?;
     }
     rustix::thread::move_into_link_name_space(ipc.as_fd(), None)?;
     Ok(rustix::thread::move_into_link_name_space(pid.as_fd(), None)?)
+}
+
+/// Joins the session's network.
+pub(super) fn join_network([_, net, ..]: &[OwnedFd; 4]) -> io::Result<()> {
+    Ok(rustix::thread::move_into_link_name_space(net.as_fd(), None)?)
 }
 
 /// Leaves the network that was inherited for one of its own, which leads nowhere.

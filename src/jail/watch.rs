@@ -205,7 +205,8 @@ impl<'a> Watch<'a> {
     /// write, nobody answers them.
     fn is_over(&self) -> bool {
         let ended = matches!(self.last, Some(Message::Exited { .. }));
-        ended && !self.leaves && self.streams.is_none() && self.attending.is_none()
+        let leaves = self.leaves && !matches!(self.last, Some(Message::Exited { left: false, .. }));
+        ended && !leaves && self.streams.is_none() && self.attending.is_none()
     }
 
     /// Until the child has reported or ended: so long it works in this memory, and here are system calls only.

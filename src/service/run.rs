@@ -10,7 +10,7 @@ use super::host;
 use super::report::{Judgement, Report};
 use super::request::{Command, Run, Script};
 use super::session;
-use super::setting::{Ground, Setting};
+use super::setting::{Ground, Seat, Setting};
 use super::watched::{self, Launch, Told, Wishes};
 use super::workspace;
 use crate::classify::{Classification, OpClass};
@@ -44,23 +44,30 @@ pub fn run_unjudged(run: &Run) -> Result<Report, Diagnostic> {
 }
 
 fn perform(run: &Run, judged: bool) -> Result<Report, Diagnostic> {
-    let free = match Ground::find(&run.law)? {
-        Ground::Session(mut setting) => {
-            setting.sees_programs = watched::sees_programs(run.observe);
-            refuse_secret(&mut setting, run)?;
-            return session::perform(*setting, run);
-        }
-        Ground::Free(free) => free,
-    };
-    if run.dry_run {
-        return judge(free.complete(&run.law)?, run, judged, None);
-    }
-    let workspace = free.place.workspace.clone();
-    let scratch = builtin::find("base").and_then(Builtin::scratch);
     // Half of what a launch takes is the same whatever the law and the command are.
-    jail::ahead(&workspace, scratch, run.capture, |start| {
-        judge(free.complete(&run.law)?, run, judged, Some(start))
-    })
+    let scratch = builtin::find("base").and_then(Builtin::scratch);
+    match Ground::find(&run.law, !run.dry_run)? {
+        Ground::Session(seat) if run.dry_run => in_session(*seat, run, None),
+        Ground::Session(mut seat) => {
+            let (workspace, called) = (seat.place.workspace.clone(), seat.found.called());
+            jail::ahead(&workspace, scratch, run.capture, called, |start| in_session(*seat, run, Some(start)))
+        }
+        Ground::Free(free) if run.dry_run => judge(free.complete(&run.law)?, run, judged, None),
+        Ground::Free(free) => {
+            let workspace = free.place.workspace.clone();
+            jail::ahead(&workspace, scratch, run.capture, None, |start| {
+                judge(free.complete(&run.law)?, run, judged, Some(start))
+            })
+        }
+    }
+}
+
+/// Judges a command of a session and, when it may run, runs it.
+fn in_session(seat: Seat, run: &Run, start: Option<Start<'_>>) -> Result<Report, Diagnostic> {
+    let mut setting = seat.complete()?;
+    setting.sees_programs = watched::sees_programs(run.observe);
+    refuse_secret(&mut setting, run)?;
+    session::perform(setting, run, start)
 }
 
 /// Judges a command of no session and, when it may run, runs it.

@@ -11,7 +11,7 @@ use super::reading;
 use super::report::{Judgement, LawShown};
 use super::request::{Command, Law};
 use super::rules::UserRules;
-use super::session::{self, Bound};
+use super::session::{self, Bound, Found};
 use super::suggest;
 use super::workflows;
 use super::workspace::{self, Place};
@@ -45,8 +45,8 @@ impl Setting {
     /// # Errors
     /// Whatever is missing, malformed or refused, with the way out.
     pub(super) fn new(law: &Law) -> Result<Self, Diagnostic> {
-        match Ground::find(law)? {
-            Ground::Session(setting) => Ok(*setting),
+        match Ground::find(law, false)? {
+            Ground::Session(seat) => seat.complete(),
             Ground::Free(free) => free.complete(law),
         }
     }
@@ -188,8 +188,8 @@ impl Setting {
 
 /// What is known of a setting first.
 pub(super) enum Ground {
-    /// All of it: a session says it.
-    Session(Box<Setting>),
+    /// Host, workspace and the session, which says the rest.
+    Session(Box<Seat>),
     /// The workspace.
     Free(Box<Free>),
 }
@@ -200,20 +200,37 @@ pub(super) struct Free {
     pub(super) place: Place,
 }
 
+/// Host, workspace and session of a request that is of one.
+pub(super) struct Seat {
+    facts: HostFacts,
+    pub(super) place: Place,
+    pub(super) found: Found,
+}
+
+impl Seat {
+    /// Reads the session's law.
+    ///
+    /// # Errors
+    /// What a session's law cannot be read for.
+    pub(super) fn complete(self) -> Result<Setting, Diagnostic> {
+        Setting::of_session(self.facts, self.place, self.found.read()?)
+    }
+}
+
 impl Ground {
-    /// Finds it.
+    /// Finds it; `joins` says whether a command is to join its session.
     ///
     /// # Errors
     /// As for [`Setting::new`].
-    pub(super) fn find(law: &Law) -> Result<Self, Diagnostic> {
+    pub(super) fn find(law: &Law, joins: bool) -> Result<Self, Diagnostic> {
         let facts = host::facts()?;
-        if let Some(bound) = session::named(&facts, law)? {
-            let place = place_of(&bound, &facts, law)?;
-            return Ok(Self::Session(Box::new(Setting::of_session(facts, place, bound)?)));
+        if let Some(found) = session::named(&facts, law, joins)? {
+            let place = place_of(&found, &facts, law)?;
+            return Ok(Self::Session(Box::new(Seat { facts, place, found })));
         }
         let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
-        if let Some(bound) = session::of_workspace(&facts, &place.workspace, law)? {
-            return Ok(Self::Session(Box::new(Setting::of_session(facts, place, bound)?)));
+        if let Some(found) = session::of_workspace(&facts, &place.workspace, law, joins)? {
+            return Ok(Self::Session(Box::new(Seat { facts, place, found })));
         }
         Ok(Self::Free(Box::new(Free { facts, place })))
     }
@@ -242,13 +259,13 @@ impl Free {
 }
 
 /// Where a command of a session works: in the session's workspace, where the request does not say otherwise.
-fn place_of(bound: &Bound, facts: &HostFacts, law: &Law) -> Result<Place, Diagnostic> {
-    let workspace = &bound.row.workspace;
+fn place_of(found: &Found, facts: &HostFacts, law: &Law) -> Result<Place, Diagnostic> {
+    let workspace = &found.row.workspace;
     let place = workspace::find(Some(law.workspace.as_deref().unwrap_or(workspace)), facts, true)?;
     if place.workspace != *workspace {
         return Err(Diagnostic::new(
             "session_elsewhere",
-            format!("the session {} is one of the workspace {}", bound.row.id, workspace.display()),
+            format!("the session {} is one of the workspace {}", found.row.id, workspace.display()),
         )
         .help("leave --workspace out, or name a session of this workspace"));
     }

@@ -6,7 +6,7 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -34,6 +34,13 @@ const FILE: &str = "sessions.db";
 
 /// SQLite's log beside it, which stays from process to process.
 pub(super) const LOG: &str = "sessions.db-wal";
+
+/// SQLite's index of the log.
+const INDEX: &str = "sessions.db-shm";
+
+/// The byte of it behind its eight locks, which begin behind two headers and the place of the checkpoint: the "dead man
+/// switch" of SQLite's `os_unix.c`. A test holds that.
+const MARK: u32 = 128;
 
 /// How long SQLite itself waits: only for another process that opens or closes the file, since writers queue at the lock.
 const BUSY: Duration = Duration::from_secs(20);
@@ -104,6 +111,12 @@ impl Sqlite {
         // no other process has the database.
         let flush = Flush::new(File::open(&log).map_err(StoreError::unavailable(&log))?, marks);
         Ok(Self { connection, queue, flush, pages })
+    }
+
+    /// SQLite's index of its log, and the byte of it that each process locks for reading which has the store open. As long
+    /// as one does nobody makes the index anew, for which the log is read through.
+    pub fn mark(directory: &Path) -> (PathBuf, u32) {
+        (directory.join(INDEX), MARK)
     }
 
     /// Opens the store if there is one.

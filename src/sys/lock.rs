@@ -1,4 +1,4 @@
-//! A file lock that is waited for no longer than until a deadline.
+//! A file lock that is waited for no longer than until a deadline, and one that whoever has the descriptor shares.
 //!
 //! Danger: the kernel ends such a wait only by a signal. One that arrives between the look at the clock and the wait is
 //! lost, so the timer goes on firing until it is taken away.
@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -34,6 +34,24 @@ pub fn lock_until(file: &File, deadline: Instant) -> io::Result<bool> {
             Err(Errno::INTR) => return Ok(false),
             answer => return answer.map(|()| true).map_err(io::Error::from),
         }
+    }
+}
+
+/// Locks a byte of a file for reading, as long as a descriptor of this opening is open anywhere; whether nobody has it for
+/// writing.
+///
+/// # Errors
+/// A file system without locks, a file that is not open for reading.
+pub fn hold_byte(file: BorrowedFd<'_>, byte: u32) -> io::Result<bool> {
+    // SAFETY: all fields are plain; zero is valid for each.
+    let mut lock: libc::flock = unsafe { zeroed() };
+    lock.l_type = libc::c_short::try_from(libc::F_RDLCK).map_err(io::Error::other)?;
+    lock.l_whence = libc::c_short::try_from(libc::SEEK_SET).map_err(io::Error::other)?;
+    (lock.l_start, lock.l_len) = (byte.into(), 1);
+    // SAFETY: the kernel reads the lock, which lives until the call returns.
+    match check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        answer => answer.map(|()| true),
     }
 }
 

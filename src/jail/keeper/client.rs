@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::protocol::{Answer, Ask, receive, send};
-use super::start;
+use super::start::{self, Marked};
 use crate::sys::peer::peer;
 
 /// How long a keeper may take to end.
@@ -180,11 +180,11 @@ impl Keeper {
         }
     }
 
-    /// The keeper that lives, or a new one, whose tmpfs holds `size` bytes.
+    /// The keeper that lives, or a new one, whose tmpfs holds `size` bytes and which holds `marked`, where it can.
     ///
     /// # Errors
     /// A host that does not give the namespaces, a directory that cannot be written.
-    pub fn start(place: &Place, size: Option<u64>) -> io::Result<Self> {
+    pub fn start(place: &Place, size: Option<u64>, marked: &Marked) -> io::Result<Self> {
         let directory = place.open()?;
         // Of two that start one at once the second finds the first one's.
         rustix::fs::flock(&directory, FlockOperation::LockExclusive)?;
@@ -198,7 +198,7 @@ impl Keeper {
         let listener = socket()?;
         rustix::io::ioctl_fionbio(&listener, true)?;
         rustix::net::bind(&listener, &place.address(&directory)?)?;
-        start::start(place, listener, size)?;
+        start::start(place, listener, size, marked)?;
         Self::connect(place, &directory)?.ok_or_else(|| io::ErrorKind::ConnectionRefused.into())
     }
 

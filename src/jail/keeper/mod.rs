@@ -22,3 +22,4 @@ mod start;
 pub(super) use processes::signal_in;
 
 pub use client::{Entered, Entering, JobSeen, Keeper, Left, Output, Place, has_ended};
+pub use start::Marked;

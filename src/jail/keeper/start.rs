@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::mount::{
@@ -16,6 +17,7 @@ use rustix::process::DumpableBehavior;
 use super::client::Place;
 use super::serve::Keeper;
 use crate::jail::namespace;
+use crate::sys::lock::hold_byte;
 use crate::sys::peer::close_all_but;
 use crate::sys::process::{Memory, exit_now, fresh_session_keyring, set_name, spawn_into};
 use crate::sys::signal::{self, Set};
@@ -27,6 +29,24 @@ const NAMESPACES: i32 =
 /// The directory of the tmpfs that commands get.
 const SHARED: &str = "session";
 
+/// A byte of a file that is locked for reading as long as a keeper lives, for whoever asks whether anybody has it.
+#[derive(Debug, Clone)]
+pub struct Marked {
+    /// The file, by its absolute path.
+    pub path: PathBuf,
+    /// The byte.
+    pub byte: u32,
+}
+
+impl Marked {
+    /// Locks it, where it is there and nobody writes.
+    fn hold(&self) -> Option<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(&self.path, flags, Mode::empty()).ok()?;
+        hold_byte(file.as_fd(), self.byte).is_ok_and(|held| held).then_some(file)
+    }
+}
+
 /// What a keeper holds.
 pub(super) struct Held {
     pub(super) listener: OwnedFd,
@@ -36,6 +56,8 @@ pub(super) struct Held {
     /// Whether anybody was named for whom the session works.
     pub(super) masters_known: bool,
     root: OwnedFd,
+    /// The file with the byte.
+    _marked: Option<OwnedFd>,
 }
 
 impl Held {
@@ -47,14 +69,14 @@ impl Held {
 }
 
 /// Starts it and waits until it answers. `socket` is bound to the keeper's name; `size` bounds its tmpfs.
-pub(super) fn start(place: &Place, socket: OwnedFd, size: Option<u64>) -> io::Result<()> {
+pub(super) fn start(place: &Place, socket: OwnedFd, size: Option<u64>, marked: &Marked) -> io::Result<()> {
     let directory = place.open()?;
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let (reader, ready) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let ids = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut own = Some((socket, ready));
     let mut keeper = || match own.take() {
-        Some((socket, ready)) => live(socket, &directory, place.name(), ready, ids, size),
+        Some((socket, ready)) => live(socket, &directory, place.name(), ready, ids, (size, marked)),
         None => 1,
     };
     let mut middle = || {
@@ -99,10 +121,10 @@ fn live(
     name: &str,
     ready: OwnedFd,
     ids: (u32, u32),
-    size: Option<u64>,
+    (size, marked): (Option<u64>, &Marked),
 ) -> ! {
     let kept = [listener.as_raw_fd(), directory.as_raw_fd(), ready.as_raw_fd()];
-    let code = match close_all_but(&kept).and_then(|()| prepare(listener, ids, size)) {
+    let code = match close_all_but(&kept).and_then(|()| prepare(listener, ids, size, marked)) {
         Ok(held) => {
             let mut keeper = Keeper::new(held);
             let said = rustix::io::write(&ready, &0_i32.to_ne_bytes());
@@ -121,7 +143,9 @@ fn live(
 }
 
 /// Makes the namespaces habitable.
-fn prepare(listener: OwnedFd, ids: (u32, u32), size: Option<u64>) -> io::Result<Held> {
+fn prepare(listener: OwnedFd, ids: (u32, u32), size: Option<u64>, marked: &Marked) -> io::Result<Held> {
+    // As long as its path leads there.
+    let marked = marked.hold();
     set_name(c"swbox-keeper");
     crate::sys::arguments::show("swbox-keeper");
     fresh_session_keyring();
@@ -141,7 +165,7 @@ fn prepare(listener: OwnedFd, ids: (u32, u32), size: Option<u64>) -> io::Result<
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     // From here on it answers: whoever asks sees this process as the one that listens.
     rustix::net::listen(&listener, 128)?;
-    Ok(Held { listener, signals, spaces, masters_known: false, root })
+    Ok(Held { listener, signals, spaces, masters_known: false, root, _marked: marked })
 }
 
 /// A root with the shared directory and a `/proc`, and nothing of the host.

@@ -219,11 +219,11 @@ fn send(
 /// As for [`state`].
 pub fn here(law: &Law) -> Result<String, Diagnostic> {
     let facts = host::facts()?;
-    if let Some(bound) = named(&facts, law)? {
-        return Ok(bound.row.id);
+    if let Some(found) = named(&facts, law, false)? {
+        return Ok(found.row.id);
     }
     let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
-    of_workspace(&facts, &place.workspace, law)?.map(|bound| bound.row.id).ok_or_else(none)
+    of_workspace(&facts, &place.workspace, law, false)?.map(|found| found.row.id).ok_or_else(none)
 }
 
 /// The run with the session that its ticket is for.

@@ -239,7 +239,7 @@ pub fn job_seen(text: &str) -> Result<(), Diagnostic> {
     let word: Word = serde_json::from_str(text).map_err(|_| jobs::unknown_job(""))?;
     let facts = host::facts()?;
     let law = Law { session: Some(word.session.clone()), ..Law::default() };
-    let mut bound = named(&facts, &law)?.ok_or_else(|| unknown(&word.session))?;
+    let mut bound = named(&facts, &law, false)?.ok_or_else(|| unknown(&word.session))?.read()?;
     let pairs = facts.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let secrets = secrets_of(pairs);
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), &secrets);

@@ -3,13 +3,11 @@
 //! Danger: what is begun must not run before the start is in the journal. It is given the plan, and with it the command,
 //! by the return of the closure that has written that; else it ends with its launcher's try.
 
-use std::cell::OnceCell;
-
 use super::exec::{Launched, SessionShown, Started, Ticket, call, in_session, start, writes};
 use super::find::unknown;
 use super::{carry, evidence, jobs};
 use crate::diagnostic::Diagnostic;
-use crate::jail::keeper::{Entered, Entering, Left};
+use crate::jail::keeper::Left;
 use crate::jail::{self, JailPlan, Start, Which};
 use crate::policy::{Decision, Rights};
 use crate::service::effects::Choice;
@@ -36,38 +34,38 @@ pub(super) enum Early {
 pub(super) enum Where {
     /// In namespaces of its own.
     Alone,
-    /// In its session's.
-    Joined(Entered),
+    /// In its session's, where it was begun.
+    Joined,
 }
 
 /// Where a command runs whose jail can be begun while its plan is made and its start is written: nobody watches it, it
-/// carries nothing on, and nobody is asked. What is begun runs nothing before it is given the plan. `called` is the
-/// session's keeper, which stays where the command is none of these.
+/// carries nothing on, and nobody is asked. What is begun runs nothing before it is given the plan. `begun` is what was begun
+/// before it was judged.
 pub(super) fn is_due(
     setting: &Setting,
     run: &Run,
     report: &Report,
     rights: &Rights,
     choice: Choice,
-    called: &mut Option<Entering>,
+    begun: Option<&Start<'_>>,
 ) -> Option<Where> {
     let due = !run.dry_run
         && report.judgement.evaluation.decision == Decision::Allow
         && !writes(rights)
         && watched::nobody(choice, run)
         && !carry::may_change(&run.command, &report.judgement.classification);
-    if !due {
-        return None;
-    }
-    if called.is_some() && evidence::asked_for(setting, run, &report.judgement).is_none() {
-        return called.take()?.entered().ok().map(Where::Joined);
+    let begun = begun.filter(|_| due)?;
+    if begun.joins() {
+        let fits = begun.fits(&plain::beginning(setting, run, rights))
+            && evidence::asked_for(setting, run, &report.judgement).is_none();
+        return fits.then_some(Where::Joined);
     }
     jobs::runs_alone(setting, &report.judgement).then_some(Where::Alone)
 }
 
-/// Begins the jail, and beside it makes the plan and writes the start.
+/// Goes on with the jail that was begun, and beside it makes the plan and writes the start.
 pub(super) fn begin(
-    place: Where,
+    (place, begun): (Where, Start<'_>),
     setting: &mut Setting,
     run: &Run,
     (rights, choice): (&Rights, Choice),
@@ -78,7 +76,7 @@ pub(super) fn begin(
     let call = call(key, &report.judgement, Some(rights))?;
     let beginning = plain::beginning(setting, run, rights);
     let (mut call, mut wrote) = (Some(call), None);
-    let joins = matches!(place, Where::Joined(_));
+    let joins = matches!(place, Where::Joined);
     let plan = |which| {
         let how = if which == Which::Best { jail::best } else { jail::plan };
         let plan = plain::ready(setting, run, &report.judgement, rights, how)?;
@@ -96,13 +94,13 @@ pub(super) fn begin(
         if runs { Ok(given) } else { Err(unknown("")) }
     };
     let capture = |plan: &JailPlan| plain::capture(run, plan);
-    let made = OnceCell::new();
     let launched = match place {
-        Where::Alone => jail::launch_begun(Start::now(&made), &beginning, plan, capture, None)
-            .map(|(_, outcome)| (outcome, None)),
-        Where::Joined(session) => {
+        Where::Alone => {
+            jail::launch_begun(begun, &beginning, plan, capture, None).map(|(_, outcome)| (outcome, None))
+        }
+        Where::Joined => {
             let mut plan = plan;
-            jail::launch_in_begun(&beginning, session, || plan(Which::Best), capture)
+            jail::launch_in_begun(begun, &beginning, || plan(Which::Best), capture, None)
         }
     };
     let (ticket, plan) = match (wrote, launched.as_ref()) {

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::aside::{self, Goes, Home};
 use super::carry;
 use super::early::{self, Early};
+use super::ended::{exit_code, output};
 use super::evidence;
 use super::find::{Bound, unknown};
 use super::jobs;
@@ -24,8 +25,7 @@ use super::wait;
 use super::write::{Desk, session_of};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Command, Ended, Held, Refusal, Reply, Touch, What, Workflow};
-use crate::jail::keeper::Entering;
-use crate::jail::{self, Exit, JailPlan, Outcome};
+use crate::jail::{self, JailPlan, Outcome, Start};
 use crate::policy::{Decision, Rights, StateLaw, WorkspaceRight};
 use crate::service::clock;
 use crate::service::effects::{Choice, Effects};
@@ -82,11 +82,15 @@ pub(super) enum Started {
     Moved,
 }
 
-/// Judges a command by the session's state and runs it when it may.
+/// Judges a command by the session's state and runs it when it may, in what was begun for it, where it fits.
 ///
 /// # Errors
 /// Whatever keeps swbox from judging, writing the start, planning or launching.
-pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Report, Diagnostic> {
+pub(in crate::service) fn perform(
+    mut setting: Setting,
+    run: &Run,
+    mut begun: Option<Start<'_>>,
+) -> Result<Report, Diagnostic> {
     let secrets = secrets(&setting);
     let said = setting.bound.as_ref().and_then(|bound| Kept::of(&bound.row).observe);
     let run = &Run {
@@ -98,7 +102,6 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         ..run.clone()
     };
     setting.sees_programs = watched::sees_programs(run.observe);
-    let mut called = if run.dry_run { None } else { jobs::call(&setting) };
     for _ in 0..ROUNDS {
         let policy = setting.policy()?;
         let judgement = setting.judge(&policy, &run.command)?;
@@ -124,10 +127,20 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
         };
         let before = before.as_deref();
         let due = rights.as_ref().and_then(|rights| {
-            Some((rights, early::is_due(&setting, run, &report, rights, choice, &mut called)?))
+            Some((rights, early::is_due(&setting, run, &report, rights, choice, begun.as_ref())?))
         });
-        if let Some((rights, place)) = due {
-            match early::begin(place, &mut setting, run, (rights, choice), &key, &mut report, &secrets)? {
+        if let Some((rights, place)) = due
+            && let Some(begun) = begun.take()
+        {
+            match early::begin(
+                (place, begun),
+                &mut setting,
+                run,
+                (rights, choice),
+                &key,
+                &mut report,
+                &secrets,
+            )? {
                 Early::Moved => {
                     setting.follow()?;
                     continue;
@@ -173,9 +186,13 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
             (Started::Moved, _) => setting.follow()?,
             (Started::Refused(mut session), notices) => {
                 report.notices.extend(notices);
+                let waits = prompted && wait::waits(&setting);
+                if let Some(begun) = begun.take_if(|_| waits) {
+                    // Nothing of it lies there for as long.
+                    begun.end();
+                }
                 if let Some(approval) = session.approval.clone()
-                    && prompted
-                    && wait::waits(&setting)
+                    && waits
                     && wait::is_approved(&setting, &approval, run.timeout, &mut session)?
                 {
                     setting.follow()?;
@@ -188,7 +205,7 @@ pub(in crate::service) fn perform(mut setting: Setting, run: &Run) -> Result<Rep
                 report.notices.extend(notices);
                 let (Some(rights), Some(plan)) = (rights, plan) else { return Err(unknown("")) };
                 let work = Work { run, rights: &rights, plan: &plan, choice, key: &key, before };
-                return run_started(setting, work, report, ticket, called, &secrets);
+                return run_started(setting, work, report, ticket, begun, &secrets);
             }
         }
     }
@@ -364,7 +381,7 @@ fn run_started(
     work: Work<'_>,
     mut report: Report,
     ticket: Ticket,
-    mut called: Option<Entering>,
+    mut begun: Option<Start<'_>>,
     secrets: &[String],
 ) -> Result<Report, Diagnostic> {
     let Work { run, rights, plan, choice, .. } = work;
@@ -391,7 +408,7 @@ fn run_started(
     let launched = watched::launch_by(
         launch,
         &mut |observer| {
-            let (outcome, leaves) = jobs::launch(launch, &whole, called.take(), observer, &mut told)?;
+            let (outcome, leaves) = jobs::launch(launch, &whole, begun.take(), observer, &mut told)?;
             *left.borrow_mut() = leaves;
             Ok(outcome)
         },
@@ -568,21 +585,4 @@ fn end(
     }
     jobs::close(&bound.row, store);
     Ok((bound.row.clone(), notices, kept))
-}
-
-/// The status as a shell would give it, and 125 where the workspace is not as that says; none where nothing ran.
-fn exit_code(outcome: &Outcome) -> Option<i32> {
-    if !outcome.is_sound() {
-        return Some(125);
-    }
-    match outcome.exit {
-        Exit::Code(code) | Exit::NotStarted { code, .. } => Some(i32::from(code)),
-        Exit::Signal(signal) => Some(128 + signal),
-        Exit::Timeout => Some(124),
-    }
-}
-
-/// Bytes that went to the agent, where they were seen.
-fn output(outcome: &Outcome) -> u64 {
-    outcome.output.as_ref().map_or(0, |(out, err)| out.total + err.total)
 }

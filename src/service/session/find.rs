@@ -8,12 +8,14 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::jobs;
 use super::law;
 use super::life;
 use super::place::Place as Kept;
 use super::write::session_of;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Session, Workflow};
+use crate::jail::keeper::Entering;
 use crate::profile::HostFacts;
 use crate::service::host::variable;
 use crate::service::own_files::state_directory;
@@ -86,8 +88,34 @@ impl Bound {
     }
 }
 
+/// A session that was found, of whose law nothing is read yet.
+#[derive(Debug)]
+pub(in crate::service) struct Found {
+    store: Sqlite,
+    pub(in crate::service) row: SessionRow,
+    /// Its keeper, where there is one, which was asked to let a command join.
+    called: Option<Entering>,
+}
+
+impl Found {
+    /// Its keeper, that answers meanwhile.
+    pub(in crate::service) fn called(&mut self) -> Option<Entering> {
+        self.called.take()
+    }
+
+    /// Reads its law.
+    pub(in crate::service) fn read(self) -> Result<Bound, Diagnostic> {
+        Bound::new(self.store, self.row)
+    }
+}
+
 /// The store, and the session that the request names by flag or variable.
-pub(in crate::service) fn named(facts: &HostFacts, law: &Law) -> Result<Option<Bound>, Diagnostic> {
+/// `joins` says whether a command is to join it.
+pub(in crate::service) fn named(
+    facts: &HostFacts,
+    law: &Law,
+    joins: bool,
+) -> Result<Option<Found>, Diagnostic> {
     let of_variable = || variable(&facts.env, VARIABLE).filter(|value| !value.is_empty());
     let stateless = law.state.is_some() || law.workflow.is_some();
     let id = match &law.session {
@@ -98,18 +126,25 @@ pub(in crate::service) fn named(facts: &HostFacts, law: &Law) -> Result<Option<B
             None => return Ok(None),
         },
     };
+    // It answers while the store is opened. Where that does not have the session, all that comes of it ends with this.
+    let called = if joins { jobs::call(facts, &id) } else { None };
     let store = Sqlite::existing(state_directory(facts))?.ok_or_else(|| unknown(&id))?;
     let row = store.session(&id)?.ok_or_else(|| unknown(&id))?;
-    Bound::new(store, row).map(Some)
+    Ok(Some(Found { store, row, called }))
 }
 
 /// The session of a workspace that the request does not name: the one that the harness's own id is bound to, else the
-/// only live one. None where the workspace never had one.
+/// only live one. None where the workspace never had one. `joins` as for [`named`].
 pub(in crate::service) fn of_workspace(
     facts: &HostFacts,
     workspace: &Path,
     law: &Law,
-) -> Result<Option<Bound>, Diagnostic> {
+    joins: bool,
+) -> Result<Option<Found>, Diagnostic> {
+    let found = |store: Sqlite, row: SessionRow| {
+        let called = if joins { jobs::call(facts, &row.id) } else { None };
+        Ok(Some(Found { store, row, called }))
+    };
     if law.state.is_some() || law.workflow.is_some() || !was_bound(state_directory(facts), workspace) {
         return Ok(None);
     }
@@ -128,7 +163,7 @@ pub(in crate::service) fn of_workspace(
         && row.workspace == workspace
     {
         if !row.over {
-            return Bound::new(store, row).map(Some);
+            return found(store, row);
         }
         over = Some(row);
     }
@@ -140,9 +175,9 @@ pub(in crate::service) fn of_workspace(
     }
     if let Some(over) = over {
         // Its session is over. The one that a person began since is its next, unless somebody else is in that already.
-        let [next] = &live[..] else { return Bound::new(store, over).map(Some) };
+        let [next] = &live[..] else { return found(store, over) };
         if store.is_bound(&next.id)? {
-            return Bound::new(store, over).map(Some);
+            return found(store, over);
         }
     }
     let row = match live.len() {
@@ -154,7 +189,7 @@ pub(in crate::service) fn of_workspace(
         None => row,
         Some((harness, key)) => bind(&mut store, &harness, &key, &row.id)?,
     };
-    Bound::new(store, row).map(Some)
+    found(store, row)
 }
 
 /// A registered harness among the ancestors, by its process: two of one kind in a workspace are two.

@@ -19,9 +19,10 @@ use super::{evidence, master};
 use crate::classify::{OpClass, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Call, Effect, Held, Reply, What};
-use crate::jail::keeper::{Entering, Keeper, Left, Output, Place, has_ended};
-use crate::jail::{self, JailPlan, Observer, Outcome};
+use crate::jail::keeper::{Entering, Keeper, Left, Marked, Output, Place, has_ended};
+use crate::jail::{self, JailPlan, Observer, Outcome, Start};
 use crate::policy::{Decision, NetworkRight, Rights, StateLaw, WorkspaceRight};
+use crate::profile::HostFacts;
 use crate::service::own_files::state_directory;
 use crate::service::report::Judgement;
 use crate::service::request::Law;
@@ -29,7 +30,7 @@ use crate::service::run as plain;
 use crate::service::setting::Setting;
 use crate::service::watched::Launch;
 use crate::service::{clock, host};
-use crate::store::{Durability, Running, SessionRow, Store, mask};
+use crate::store::{Durability, Running, SessionRow, Sqlite, Store, mask};
 
 /// How long a job that is asked to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -71,70 +72,93 @@ pub struct Written {
 }
 
 /// Runs a planned command, of which `whole` is the plan with its lesser ones: in the session's namespaces where it has a keeper or
-/// the command needs one, else alone. `called` is the keeper that was asked already. Gives also what it left running.
+/// the command needs one, else alone. `begun` is what was begun before it was judged. Gives also what it left running.
 pub(super) fn launch(
     launch: Launch<'_>,
     whole: &dyn Fn() -> Result<JailPlan, Diagnostic>,
-    called: Option<Entering>,
+    mut begun: Option<Start<'_>>,
     mut observer: Option<&mut dyn Observer>,
     notices: &mut Vec<String>,
 ) -> Result<(Outcome, Option<Left>), Diagnostic> {
     let Launch { setting, run, judgement, rights, plan, capture, .. } = launch;
-    let alone = |notices: &mut Vec<String>, problem: Option<String>, observer: Option<&mut dyn Observer>| {
+    let alone = |begun: Option<Start<'_>>,
+                 notices: &mut Vec<String>,
+                 problem: Option<String>,
+                 observer: Option<&mut dyn Observer>| {
         notices.extend(problem.map(|problem| {
             format!("the command runs alone, with a /tmp and HOME of its own, and all that it starts ends with it: {problem}")
         }));
-        jail::launch_best(plan, whole, capture, observer).map(|outcome| (outcome, None))
+        let launched = match begun {
+            Some(begun) => jail::launch_ahead(begun, plan, whole, capture, observer),
+            None => jail::launch_best(plan, whole, capture, observer),
+        };
+        launched.map(|outcome| (outcome, None))
     };
     let Some(bound) = setting.bound.as_ref().filter(|_| plan.can_join()) else {
-        return alone(notices, None, observer);
+        return alone(begun, notices, None, observer);
     };
     if evidence::asked_for(setting, run, judgement).is_some() {
-        return alone(notices, None, observer);
+        return alone(begun, notices, None, observer);
     }
-    let entering = match called {
-        Some(entering) => Ok(Some(entering)),
-        None => {
-            let place = Place::new(state_directory(&setting.facts), &bound.row.id);
-            let found = match Keeper::find(&place) {
-                Ok(None) if needs(judgement, &setting.place.workspace) => {
-                    match Keeper::start(&place, plan.limits.scratch) {
-                        // Of a host that gives none a command hears where it may matter to it.
-                        Err(_) if !is_beside(judgement) => return alone(notices, None, observer),
-                        started => started.map(Some),
-                    }
-                }
-                found => found,
-            };
-            found.and_then(|keeper| keeper.map(|keeper| keeper.enter(master::master())).transpose())
-        }
-    };
-    let session = match entering.and_then(|entering| entering.map(Entering::entered).transpose()) {
-        Ok(Some(session)) => session,
-        Ok(None) => return alone(notices, None, observer),
-        Err(error) => {
-            return alone(
-                notices,
-                Some(format!("the session's keeper is not to be had ({error})")),
-                observer,
-            );
-        }
-    };
     let joining = joining(bound, rights, plan.clone());
-    let lent: Option<&mut dyn Observer> = match &mut observer {
-        Some(observer) => Some(&mut **observer),
-        None => None,
+    let beginning = jail::beginning(&joining, capture, &observer);
+    let launched = if let Some(begun) = begun.take_if(|begun| begun.joins() && begun.fits(&beginning)) {
+        jail::launch_in_begun(begun, &beginning, || Ok(joining), |_| capture, again(&mut observer))
+    } else {
+        let place = Place::new(state_directory(&setting.facts), &bound.row.id);
+        let found = match Keeper::find(&place) {
+            Ok(None) if needs(judgement, &setting.place.workspace) => {
+                if let Some(begun) = begun.take() {
+                    begun.end();
+                }
+                // The store stays open for as long: whoever opens it next need not read its log through.
+                let (path, byte) = Sqlite::mark(state_directory(&setting.facts));
+                match Keeper::start(&place, plan.limits.scratch, &Marked { path, byte }) {
+                    // Of a host that gives none a command hears where it may matter to it.
+                    Err(_) if !is_beside(judgement) => return alone(begun, notices, None, observer),
+                    started => started.map(Some),
+                }
+            }
+            found => found,
+        };
+        let entering =
+            found.and_then(|keeper| keeper.map(|keeper| keeper.enter(master::master())).transpose());
+        match entering.and_then(|entering| entering.map(Entering::entered).transpose()) {
+            Ok(Some(session)) => {
+                drop(begun);
+                jail::launch_in(&joining, session, capture, again(&mut observer))
+            }
+            Ok(None) => return alone(begun, notices, None, observer),
+            Err(error) => {
+                let problem = format!("the session's keeper is not to be had ({error})");
+                return alone(begun, notices, Some(problem), observer);
+            }
+        }
     };
-    match jail::launch_in(&joining, session, capture, lent) {
-        Err(problem) if problem.code == "setup_session" => alone(notices, Some(problem.message), observer),
+    match launched {
+        Err(problem) if problem.code == "setup_session" => {
+            alone(None, notices, Some(problem.message), observer)
+        }
         launched => launched,
     }
 }
 
-/// Asks the session's keeper, where there is one, to let a command join that is not judged yet: it answers meanwhile.
-pub(super) fn call(setting: &Setting) -> Option<Entering> {
-    let bound = setting.bound.as_ref()?;
-    let place = Place::new(state_directory(&setting.facts), &bound.row.id);
+/// The observer, lent for one try.
+fn again<'a>(observer: &'a mut Option<&mut dyn Observer>) -> Option<&'a mut dyn Observer> {
+    match observer {
+        Some(observer) => Some(&mut **observer),
+        None => None,
+    }
+}
+
+/// Asks the keeper of the session `id`, where there is one, to let a command join that is not judged yet: it answers
+/// meanwhile.
+pub(super) fn call(facts: &HostFacts, id: &str) -> Option<Entering> {
+    // It may be what somebody has typed; a session's is no path.
+    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return None;
+    }
+    let place = Place::new(state_directory(facts), id);
     let keeper = if place.is_taken() { Keeper::find(&place).ok().flatten() } else { None };
     // What went wrong is met again, and told, by whoever then looks for it.
     keeper?.enter(master::master()).ok()

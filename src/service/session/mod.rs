@@ -10,6 +10,7 @@ mod aside;
 mod carry;
 mod changes;
 mod early;
+mod ended;
 mod evidence;
 mod exec;
 mod find;
@@ -29,7 +30,7 @@ mod wait;
 mod write;
 
 pub(super) use exec::perform;
-pub(super) use find::{Bound, named, of_workspace};
+pub(super) use find::{Bound, Found, named, of_workspace};
 
 pub use crate::engine::session::Cause;
 pub use crate::engine::{

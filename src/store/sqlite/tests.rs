@@ -196,3 +196,50 @@ fn the_log_stays_short_from_process_to_process() {
     assert!(longest < u64::from(3 * mend::LONG) * 4096, "{longest}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// How often the index is locked where [`Sqlite::mark`] says, by processes or by openings.
+fn marks(directory: &Path, kind: &str) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let (index, byte) = Sqlite::mark(directory);
+    let inode = std::fs::metadata(index).unwrap().ino();
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let end = format!(":{inode} {byte} {byte}");
+    locks.lines().filter(|line| line.contains(&format!("{kind} ")) && line.ends_with(&end)).count()
+}
+
+#[test]
+fn the_mark_is_what_sqlite_locks_as_long_as_the_store_is_open() {
+    let directory = directory("mark");
+    let store = Sqlite::open(&directory).unwrap();
+    assert_eq!(marks(&directory, "POSIX"), 1);
+    drop(store);
+    assert_eq!(marks(&directory, "POSIX"), 0);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// Recovery would cut the index off and make it anew.
+#[test]
+fn where_the_mark_is_held_the_index_is_not_made_anew() {
+    let directory = directory("held");
+    let mut store = Sqlite::open(&directory).unwrap();
+    bind(&mut store, "one").unwrap();
+    let (index, byte) = Sqlite::mark(&directory);
+    // Closing it would let go of the connection's own locks.
+    let held = File::open(&index).unwrap();
+    let taken = crate::sys::lock::hold_byte(std::os::fd::AsFd::as_fd(&held), byte).unwrap();
+    assert!(taken && marks(&directory, "OFDLCK") == 1);
+    drop(store);
+    // Behind the pages that the log has.
+    let writes = File::options().write(true).open(&index).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&writes, b"kept", 12 * 1024).unwrap();
+    let read = || std::fs::read(&index).unwrap()[12 * 1024..][..4].to_vec();
+    let mut store = Sqlite::open(&directory).unwrap();
+    assert_eq!(store.bound("harness", "one").unwrap().as_deref(), Some("s"));
+    bind(&mut store, "two").unwrap();
+    assert_eq!(read(), b"kept");
+    drop((store, held));
+    let store = Sqlite::open(&directory).unwrap();
+    assert_eq!(store.bound("harness", "two").unwrap().as_deref(), Some("s"));
+    assert_ne!(read(), b"kept", "with nobody there it is");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
