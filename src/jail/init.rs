@@ -19,9 +19,10 @@ use super::plan::{JailPlan, LandlockPlan, Namespaces};
 use super::report::{At, Message, SetupError, Stage, now};
 use super::seccomp;
 use super::{egress, gate, landlock, limits, mount, namespace, orphans, outlet};
+use crate::sys::net::Made;
 use crate::sys::process::{
     Command, Gate, Handover, Memory, close_but, close_copies, close_from, exit_now, fresh_session_keyring,
-    set_name, spawn_beside,
+    set_name, spawn_aside, spawn_beside,
 };
 use crate::sys::signal::{self, Set};
 
@@ -243,13 +244,19 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
     if !first.alone() {
         orphans::adopt().at(Stage::Parent, &"child subreaper")?;
     }
-    if plan.namespaces.net && !first.namespaces.net {
-        match first.session {
-            Some(session) => namespace::join_network(&session.spaces),
-            None => namespace::own_network().and_then(|()| crate::sys::net::loopback_up()),
+    let inherited = plan.namespaces.net && !first.namespaces.net;
+    let network = Made::default();
+    let mut make = || network.make();
+    let making = match first.session.filter(|_| inherited) {
+        Some(session) => {
+            namespace::join_network(&session.spaces).at(Stage::Network, &"the session's network")?;
+            None
         }
-        .at(Stage::Network, &"a network namespace")?;
-    }
+        None => inherited
+            .then(|| spawn_aside(&mut make))
+            .transpose()
+            .at(Stage::Network, &"a network namespace's maker")?,
+    };
     if let Some(root) = begun.root {
         if let Some(outside) = &first.ends.outside {
             egress::hand_out(outside).at(Stage::Network, &"the proxy's listener")?;
@@ -272,6 +279,9 @@ fn prepare(first: &First<'_>, inside: &Inside<'_>, begun: Begun) -> Result<Prepa
         let cwd = root.hold_directory(&plan.cwd).at(Stage::Cwd, &plan.cwd)?;
         held = Some((rules, cwd));
         root.enter().at(Stage::Pivot, &"the new root")?;
+    }
+    if let Some(mut making) = making {
+        making.wait().and_then(|_| network.enter()).at(Stage::Network, &"a network namespace of its own")?;
     }
     rustix::thread::set_no_new_privs(true).at(Stage::NoNewPrivs, &"no_new_privs")?;
     if let Some(outside) = &first.ends.outside {

@@ -49,11 +49,6 @@ pub(super) fn join_network([_, net, ..]: &[OwnedFd; 4]) -> io::Result<()> {
     Ok(rustix::thread::move_into_link_name_space(net.as_fd(), None)?)
 }
 
-/// Leaves the network that was inherited for one of its own, which leads nowhere.
-pub(super) fn own_network() -> io::Result<()> {
-    crate::sys::process::leave_network()
-}
-
 /// Maps the caller's user and group to themselves, and nobody else. Supplementary groups cannot be changed any more.
 pub(super) fn map_ids(uid: u32, gid: u32) -> io::Result<()> {
     write_once("/proc/self/setgroups", "deny")?;

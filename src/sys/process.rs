@@ -85,11 +85,14 @@ static BESIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
 /// The stack of the child that [`spawn_beside`] made, or of the guide of [`spawn_led`].
 static INSTEAD: Stack = Stack(UnsafeCell::new([0; STACK]));
 
+/// The stack of the child that [`spawn_aside`] made.
+static ASIDE: Stack = Stack(UnsafeCell::new([0; STACK]));
+
 /// Whether this is running on the stack of a child.
 pub(super) fn is_child() -> bool {
     let here = std::hint::black_box(0_u8);
     let on = |stack: &Stack| (&raw const here).addr().wrapping_sub(stack.0.get().addr()) < STACK;
-    on(&BESIDE) || on(&INSTEAD)
+    on(&BESIDE) || on(&INSTEAD) || on(&ASIDE)
 }
 
 /// What a child does; it returns its exit code.
@@ -231,6 +234,14 @@ pub fn spawn_into<'a>(namespaces: i32, memory: Memory, body: Body<'a>) -> io::Re
     Ok(Beside { pid, ended: false, borrows: PhantomData })
 }
 
+/// Runs `body` in a child that works in this memory and with these very descriptors, beside this process: with system calls
+/// only, and no memory is asked for. One at a time, as in [`spawn_into`].
+pub fn spawn_aside(body: Body<'_>) -> io::Result<Beside<'_>> {
+    // SAFETY: as in `spawn_into`.
+    let pid = unsafe { clone_on(&ASIDE, libc::CLONE_VM | libc::CLONE_FILES, body, None) }?;
+    Ok(Beside { pid, ended: false, borrows: PhantomData })
+}
+
 /// A child that is being made by a guide, which goes where only a process can that is about to end, and leaves it behind
 /// as the child of this one.
 #[derive(Debug)]
@@ -334,13 +345,6 @@ pub fn spawn_beside(body: Body<'_>, meanwhile: &mut dyn FnMut()) -> io::Result<i
         let _ = futex::wait(&inside, futex::Flags::empty(), 1, None);
     }
     Ok(pid)
-}
-
-/// Leaves the network namespace for a new one.
-pub fn leave_network() -> io::Result<()> {
-    // SAFETY: a plain number; descriptors and memory stay shared as they are.
-    let answer = unsafe { libc::syscall(libc::SYS_unshare, libc::CLONE_NEWNET) };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Closes this process's own copies of descriptors whose values belong to another process in the same memory, or will be
