@@ -73,6 +73,8 @@ impl Beginning {
         // Where the launcher has something to do before the command runs, the first process has a memory of its own;
         // without a PID namespace it also has later. That calls are answered needs none: see `Watch`.
         let alone = plan.namespaces.pid && plan.egress.is_none() && watched != Some(Handover::Tracer);
+        // The system's allocator cannot be two processes': where the block is used up each has its own.
+        let alone = alone && crate::sys::memory::has_room();
         Self {
             workspace: plan.workspace.clone(),
             namespaces: plan.namespaces,

@@ -88,6 +88,11 @@ pub fn share() -> bool {
     shared
 }
 
+/// Whether a second process can have all of its memory of the block.
+pub fn has_room() -> bool {
+    GIVEN.load(Ordering::Relaxed) <= SIZE - RESERVE
+}
+
 /// Says that the second process asks for no more, or that there is none.
 pub fn unshare() {
     SHARED.store(false, Ordering::Relaxed);
