@@ -9,6 +9,7 @@ use super::output::Capture;
 use super::plan::{JailPlan, Namespaces, Step, View};
 use super::seccomp::Handover;
 use crate::policy::{NetworkRight, Rights, WorkspaceRight};
+use crate::sys::memory::has_room;
 use crate::sys::process::Memory;
 
 /// What is known of a launch before there is a plan: with that the jail is begun while the launcher still plans. Half of
@@ -44,7 +45,7 @@ impl Beginning {
             captured,
             kept: rights.git_write || rights.workspace == WorkspaceRight::ThrowAway,
             proxy,
-            memory: if proxy { Memory::Copied } else { Memory::Shared },
+            memory: memory(!proxy),
         }
     }
 
@@ -73,8 +74,6 @@ impl Beginning {
         // Where the launcher has something to do before the command runs, the first process has a memory of its own;
         // without a PID namespace it also has later. That calls are answered needs none: see `Watch`.
         let alone = plan.namespaces.pid && plan.egress.is_none() && watched != Some(Handover::Tracer);
-        // The system's allocator cannot be two processes': where the block is used up each has its own.
-        let alone = alone && crate::sys::memory::has_room();
         Self {
             workspace: plan.workspace.clone(),
             namespaces: plan.namespaces,
@@ -82,9 +81,15 @@ impl Beginning {
             captured: matches!(capture, Capture::Keep(_)),
             kept: keeps(plan),
             proxy: plan.egress.is_some(),
-            memory: if alone { Memory::Shared } else { Memory::Copied },
+            memory: memory(alone),
         }
     }
+}
+
+/// Whose memory the first process works in, where it may be the launcher's. The system's allocator cannot be two processes':
+/// where the block is used up each has a memory of its own.
+fn memory(alone: bool) -> Memory {
+    if alone && has_room() { Memory::Shared } else { Memory::Copied }
 }
 
 /// Whether something on the plan's scratch may be looked at afterwards.
@@ -147,7 +152,10 @@ mod tests {
                 let beginning = Beginning::of(&plan, Capture::Inherit, None);
                 let root = mount::Beginning::usual(scratch, 0);
                 let ahead = Beginning { root, ..Beginning::ahead(Path::new("/home/u/w"), scratch, false) };
-                let beginning = Beginning { root: mount::Beginning::of(&plan, 0), ..beginning };
+                // Not the program's allocator: no other process may come into this memory.
+                assert_eq!(beginning.memory, Memory::Copied);
+                let (root, memory) = (mount::Beginning::of(&plan, 0), Memory::Shared);
+                let beginning = Beginning { root, memory, ..beginning };
                 assert!(ahead.holds(&beginning), "{workspace:?} {network:?}");
                 assert!(!ahead.holds(&Beginning { proxy: true, ..beginning.clone() }));
                 assert!(!ahead.holds(&Beginning { captured: true, ..beginning.clone() }));

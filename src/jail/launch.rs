@@ -317,9 +317,9 @@ pub(super) fn go_on<'p>(
         let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
         Watched { program, required: observer.required(), how: watching.how }
     });
-    if let (Some(inlet), Some(seccomp::Handover::Tracer)) =
-        (&watch_inlet, watched.as_ref().map(|watched| watched.how))
-    {
+    // Asked before the first process is at work, which may be the system's allocator's only user then.
+    let how = watched.as_ref().map(|watched| watched.how);
+    if let (Some(inlet), Some(seccomp::Handover::Tracer)) = (&watch_inlet, how) {
         gate::prepare(inlet).map_err(fatal(Stage::Descriptors, "socket pair"))?;
     }
     let before = enter(&workspace).map_err(fatal(Stage::Workspace, "the workspace"))?;
@@ -364,7 +364,7 @@ pub(super) fn go_on<'p>(
     let mut result = match spawned {
         Ok(child) => Watch::new(child, memory, reader, streams, plan.limits.timeout)
             .map(|watch| watch.in_session(session.is_some(), plan.detached))
-            .map(|watch| watch.attended(again(&mut observing), plan, watch_inlet))
+            .map(|watch| watch.attended(again(&mut observing), how, watch_inlet))
             .and_then(Watch::run)
             .map_err(fatal(Stage::Parent, "watching over the command")),
         Err(error) => Err(Failure::Refused(SetupError::new(Stage::Fork, &error, "namespaces"))),

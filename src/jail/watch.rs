@@ -14,8 +14,8 @@ use super::init::{BROADCAST, CONTINUE, FORWARD};
 use super::observer::{Attending, Observing};
 use super::outcome::Captured;
 use super::output::Stream;
-use super::plan::JailPlan;
 use super::report::{Message, now};
+use super::seccomp::Handover;
 use crate::profile::Protection;
 use crate::sys::memory::unshare;
 use crate::sys::process::{Beside, Leaving, Memory};
@@ -130,14 +130,12 @@ impl<'a> Watch<'a> {
     pub(super) fn attended(
         mut self,
         observing: Observing<'a>,
-        plan: &JailPlan,
+        how: Option<Handover>,
         inlet: Option<UnixStream>,
     ) -> Self {
         let keeps = self.leaves;
-        self.attending = observing.map(|observer| {
-            let how = observer.watching(plan).how;
-            Attending { observer, how, inlet, keeps, kept: None }
-        });
+        self.attending =
+            observing.zip(how).map(|(observer, how)| Attending { observer, how, inlet, keeps, kept: None });
         self
     }
 

@@ -88,9 +88,9 @@ pub fn share() -> bool {
     shared
 }
 
-/// Whether a second process can have all of its memory of the block.
+/// Whether a second process can have all of its memory of the block: there is some, and this is the program's allocator.
 pub fn has_room() -> bool {
-    GIVEN.load(Ordering::Relaxed) <= SIZE - RESERVE
+    (1..=SIZE - RESERVE).contains(&GIVEN.load(Ordering::Relaxed))
 }
 
 /// Says that the second process asks for no more, or that there is none.
