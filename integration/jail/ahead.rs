@@ -23,6 +23,7 @@ pub(crate) const CASES: &[Case] = &[
         needs: "userns",
         run: processors,
     },
+    Case { name: "ahead: few descriptors are enough", needs: "userns", run: descriptors },
 ];
 
 /// The program, as a person calls it.
@@ -141,5 +142,20 @@ fn processors() -> Verdict {
         }
     }
     rustix::thread::sched_setaffinity(None, &own).unwrap();
+    Verdict::Passed
+}
+
+/// What is kept open for a while is not kept where a process may have few.
+fn descriptors() -> Verdict {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_swbox");
+    for allowed in [48, 64, 128, 256] {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", &format!("ulimit -n {allowed}; exec {program} exec --state planning -- echo ran")]);
+        as_person(&mut command, &place);
+        let output = command.current_dir(place.workspace()).output().unwrap();
+        check!(output.status.code() == Some(0) && output.stdout == b"ran\n", "{allowed}: {}", said(&output));
+    }
     Verdict::Passed
 }

@@ -72,6 +72,16 @@ fn read_state() -> Verdict {
          python3 -c 'import os; os.setxattr(\"file\", \"user.a\", b\"1\"); print(\"xattr\")'",
     );
     check!(done.out.is_empty(), "{}", done.all());
+    let done = jail.sh("cat /proc/self/status");
+    // An ordinary user may not shrink the bounding set there.
+    let sets = if crate::kit::is_root() {
+        &["CapPrm", "CapEff", "CapAmb", "CapBnd"][..]
+    } else {
+        &["CapPrm", "CapEff", "CapAmb"]
+    };
+    for set in sets {
+        check!(done.out.contains(&format!("{set}:\t0000000000000000")), "{set}: {}", done.all());
+    }
     check!(std::fs::read(place.path("w/file")).unwrap() == b"one\n", "the file was changed");
     Verdict::Passed
 }

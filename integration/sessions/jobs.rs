@@ -116,6 +116,58 @@ fn a_background_server_answers_the_next_command() {
     replays(&project, &id);
 }
 
+/// A job sees the first process of each later command, with a user namespace in common.
+#[test]
+fn a_job_that_stops_what_comes_after_it_holds_up_nothing() {
+    if !has_person("a_job_that_stops_what_comes_after_it_holds_up_nothing") {
+        return;
+    }
+    let project = Project::new();
+    working(&project);
+    let stops = "import os, signal, sys
+print('looking', flush=True)
+while True:
+    for name in os.listdir('/proc'):
+        if not name.isdigit() or name == '1': continue
+        try:
+            if open(f'/proc/{name}/stat').read().rsplit(')', 1)[1].split()[1] != '0': continue
+            os.kill(int(name), signal.SIGSTOP)
+            print('stopped', flush=True)
+        except OSError: pass
+";
+    fs::write(project.path().join("stops.py"), stops).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let ran = line(&project, "python3 stops.py > /tmp/log & sleep 0.3");
+        // It was ended instead of waiting for ever.
+        if ran.code == 125 && ran.stderr.contains("init_died") {
+            break;
+        }
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(Instant::now() < until, "twin: it stops them: {ran:?}");
+    }
+    for job in jobs(&project) {
+        good(&project, &format!("swbox kill {job}"));
+    }
+    good(&project, "sleep 0.1");
+}
+
+#[test]
+fn nothing_can_be_gained_in_a_session() {
+    if !has_person("nothing_can_be_gained_in_a_session") {
+        return;
+    }
+    let project = Project::new();
+    working(&project);
+    for text in ["cat /proc/self/status", "cat /proc/self/status > /tmp/status; cat /tmp/status"] {
+        let status = good(&project, text);
+        for line in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+            assert!(status.contains(&format!("{line}:\t0000000000000000")), "{line} is not empty: {status}");
+        }
+        assert!(status.contains("NoNewPrivs:\t1"), "{status}");
+    }
+}
+
 #[test]
 fn tmp_and_home_are_the_sessions() {
     if !has_person("tmp_and_home_are_the_sessions") {

@@ -87,20 +87,16 @@ pub fn ahead<T>(
 ) -> Result<T, Diagnostic> {
     let made = OnceCell::new();
     let beginning = Beginning::ahead(workspace, scratch, captured);
+    // An error is found again by whoever begins it later, and told. The keeper is waited for while signals are for swbox.
+    let Ok(session) = session.map(Entering::entered).transpose() else { return work(Start::now(&made)) };
     let back = way_back().filter(|_| share());
     let opened =
         back.map(|back| Lines::open(&beginning, true, session.is_some()).map(|opened| (opened, back)));
-    // An error is found again by whoever begins it later, and told.
     let Some(Ok(((mut lines, ends), back))) = opened else {
         unshare();
         return work(Start::now(&made));
     };
     let (ends, launchers) = (ManuallyDrop::new(ends), lines.numbers());
-    let Ok(session) = session.map(Entering::entered).transpose() else {
-        drop((ManuallyDrop::into_inner(ends), lines));
-        unshare();
-        return work(Start::now(&made));
-    };
     let (place, rest) = (OnceCell::new(), Handover::default());
     let first = First::new(&beginning, &ends, &launchers, session.as_ref(), &rest);
     let mut run = || -> i32 { init::run(&first) };

@@ -302,6 +302,11 @@ fn settle(inside: &Inside<'_>, prepared: &Prepared) -> Result<(), SetupError> {
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")
 }
 
+/// Empties what an exec could give.
+fn limit_capabilities(first: &First<'_>) -> Result<(), SetupError> {
+    namespace::limit_capabilities(first.namespaces.user).at(Stage::Capabilities, &"bounding set")
+}
+
 /// Whether the command is to be traced: the tracer comes while this memory is still open to it.
 fn traced(inside: &Inside<'_>) -> bool {
     inside.watched.as_ref().is_some_and(|watched| watched.how == seccomp::Handover::Tracer)
@@ -345,7 +350,9 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
     let (mut failure, mut unwatched, mut unsettled) = (None, None, None);
     let gate = Gate::default();
     if !first.alone() {
-        // The end of this process would leave the command's waiting.
+        // The end of this process would leave the command's waiting. What is gone with that, the bounding set cannot be
+        // shrunk any more.
+        limit_capabilities(first).map_err(Message::Failed)?;
         settle(inside, prepared).map_err(Message::Failed)?;
         gate.open(true);
     }
@@ -393,7 +400,9 @@ fn start(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<
 fn confine(first: &First<'_>, inside: &Inside<'_>, prepared: &Prepared) -> Result<Option<i32>, SetupError> {
     let ends = first.ends;
     fresh_session_keyring();
-    namespace::limit_capabilities().at(Stage::Capabilities, &"bounding set")?;
+    if first.alone() {
+        limit_capabilities(first)?;
+    }
     namespace::drop_capabilities().at(Stage::Capabilities, &"capability sets")?;
     rustix::process::umask(prepared.umask);
     let cwd = &inside.plan.cwd;

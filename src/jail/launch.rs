@@ -277,7 +277,10 @@ fn begin<'p>(
     // What was begun ahead has ended.
     unshare();
     // From here on the first process is at work beside this one, with system calls alone until it is given the rest.
-    let beside = beginning.memory == Memory::Shared && share();
+    let beside = beginning.memory == Memory::Shared;
+    if beside && !share() {
+        return Err(Failure::Otherwise);
+    }
     let spawned = beside.then(|| spawn(&lines.workspace, &first, &mut run));
     if let Some(Ok(coming)) = &spawned {
         lines.send_elsewhere(coming.id());
@@ -373,10 +376,10 @@ pub(super) fn go_on<'p>(
         // The first process has ended them, unless the command has killed it.
         orphans::end_all();
     }
-    // What takes longer than an exit may be interrupted.
-    let departing = result.as_mut().ok().and_then(|ended| ended.leaving.take());
-    let departing = departing.filter(|_| begun_before && plan.outputs.is_none());
-    let departing = Departing::new(departing, masked, (memory == Memory::Shared).then_some(dumpable));
+    // What follows may take long, and may be interrupted.
+    drop(masked);
+    let leaving = result.as_mut().ok().and_then(|ended| ended.leaving.take()).filter(|_| begun_before);
+    let departing = Departing::new(leaving, (memory == Memory::Shared).then_some(dumpable));
     let report = proxy.map_err(Failure::Fatal)?.map(Spawned::finish).unwrap_or_default();
     let mut ended = result?;
     // What was cut off, what could go on changing what is looked at now, and what must be watched does not go on.

@@ -166,23 +166,16 @@ pub(super) fn way_back() -> Option<OwnedFd> {
     rustix::process::fchdir(&here).is_ok().then_some(here)
 }
 
-/// The first process of a jail in which nothing else is left, on its way out. When this is dropped it is gone, and signals
-/// are for swbox again.
+/// The first process of a jail in which nothing else is left, on its way out. When this is dropped it is gone.
 pub(super) struct Departing {
-    // Goes first.
     leaving: Option<Leaving>,
     dumpable: Option<DumpableBehavior>,
-    _masked: Masked,
 }
 
 impl Departing {
-    /// With what is in force until then: of this memory, that nobody may look into it. Without a process that is now.
-    pub(super) fn new(
-        leaving: Option<Leaving>,
-        masked: Masked,
-        dumpable: Option<DumpableBehavior>,
-    ) -> Option<Self> {
-        let departing = Self { leaving, dumpable, _masked: masked };
+    /// With what this memory was to others before that process was in it, and is afterwards. Without a process that is now.
+    pub(super) fn new(leaving: Option<Leaving>, dumpable: Option<DumpableBehavior>) -> Option<Self> {
+        let departing = Self { leaving, dumpable };
         departing.leaving.is_some().then_some(departing)
     }
 }

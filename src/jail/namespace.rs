@@ -62,8 +62,9 @@ fn write_once(path: &str, text: &str) -> io::Result<()> {
     if count == text.len() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::WriteZero)) }
 }
 
-/// Empties what an exec could give: the ambient set and the bounding set. What this process may do now stays.
-pub(super) fn limit_capabilities() -> io::Result<()> {
+/// Empties what an exec could give: the ambient set and the bounding set. What this process may do now stays, and is needed
+/// for it. `owned` says that it is in a user namespace of swbox's.
+pub(super) fn limit_capabilities(owned: bool) -> io::Result<()> {
     match rustix::thread::clear_ambient_capability_set() {
         Ok(()) | Err(Errno::INVAL) => {}
         Err(error) => return Err(error.into()),
@@ -75,7 +76,7 @@ pub(super) fn limit_capabilities() -> io::Result<()> {
             // Past the last capability of this kernel.
             Err(Errno::INVAL) => break,
             // Without namespaces an ordinary user may not shrink the set; no_new_privs makes it worthless.
-            Err(Errno::PERM) => break,
+            Err(Errno::PERM) if !owned => break,
             Err(error) => return Err(error.into()),
         }
     }

@@ -17,8 +17,11 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, move_mount};
 
-/// So many descriptors that are dealt with are kept open: few beside what a process may have.
+/// So many descriptors that are dealt with are kept open.
 const USED: usize = 64;
+
+/// So many more a process must be allowed to have, or none is kept open.
+const FREE: u64 = 192;
 
 /// What a mount point has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +45,15 @@ pub(super) struct Points {
 impl Points {
     /// Of the empty directory `root`.
     pub(super) fn new(root: OwnedFd) -> Self {
-        Self { root, plain: BTreeSet::from([b"/".to_vec()]), used: Vec::with_capacity(USED) }
+        let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let used = if allowed.is_none_or(|allowed| allowed >= FREE) { USED } else { 0 };
+        Self { root, plain: BTreeSet::from([b"/".to_vec()]), used: Vec::with_capacity(used) }
     }
 
     /// Takes a descriptor that is dealt with. Closing a tree takes the kernel half as long as attaching it: that is done when
     /// the command runs.
     pub(super) fn put_aside(&mut self, descriptor: OwnedFd) {
-        if self.used.len() < USED {
+        if self.used.len() < self.used.capacity().min(USED) {
             self.used.push(descriptor);
         }
     }

@@ -214,12 +214,15 @@ impl<'a> Watch<'a> {
     /// Neither asks the C library for anything but the exec, nor for memory.
     fn stand_back(&mut self) -> io::Result<()> {
         let Some(reports) = self.reports.take() else { return Ok(()) };
-        let answer = self.stand_back_from(&reports);
+        let stops = self.leaves.then(|| signal::descriptor(&Set::of(&[libc::SIGCHLD]))).transpose()?;
+        // Nothing was told of a stop before all signals were blocked.
+        self.end_stopped()?;
+        let answer = self.stand_back_from(&reports, stops.as_ref());
         self.reports = Some(reports);
         answer
     }
 
-    fn stand_back_from(&mut self, reports: &OwnedFd) -> io::Result<()> {
+    fn stand_back_from(&mut self, reports: &OwnedFd, stops: Option<&OwnedFd>) -> io::Result<()> {
         loop {
             // However many calls there are, and whether the command has begun: its first process hears of this when it has.
             if self.is_late() {
@@ -227,22 +230,31 @@ impl<'a> Watch<'a> {
             }
             let timeout = self.deadline.map(|deadline| timespec(deadline.saturating_sub(now())));
             let calls = self.attending.as_ref().and_then(Attending::source);
-            let mut both = [PollFd::new(reports, PollFlags::IN), PollFd::new(reports, PollFlags::IN)];
-            let count = if calls.is_some() { 2 } else { 1 };
-            if let Some(calls) = &calls {
-                both[1] = PollFd::new(calls, PollFlags::IN);
-            }
-            match poll(&mut both[..count], timeout.as_ref()) {
+            // What is not there looks for nothing.
+            let mut sources = [
+                PollFd::new(reports, PollFlags::IN),
+                calls.as_ref().map_or(PollFd::new(reports, PollFlags::empty()), |calls| {
+                    PollFd::new(calls, PollFlags::IN)
+                }),
+                stops.map_or(PollFd::new(reports, PollFlags::empty()), |stops| {
+                    PollFd::new(stops, PollFlags::IN)
+                }),
+            ];
+            match poll(&mut sources, timeout.as_ref()) {
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let [reported, called] = [both[0].revents(), both[1].revents()];
+            let [reported, called, stopped] = sources.map(|source| source.revents());
             if !reported.is_empty() {
                 return Ok(());
             }
             if calls.is_some() && !called.is_empty() {
                 self.called(called)?;
+            }
+            if let Some(stops) = stops.filter(|_| !stopped.is_empty()) {
+                let _ = signal::take(stops.as_fd())?;
+                self.end_stopped()?;
             }
         }
     }
@@ -308,6 +320,7 @@ impl<'a> Watch<'a> {
         let [signalled, reported] = [signalled, reported].map(|events| !events.is_empty());
         if signalled {
             self.forward_but(0)?;
+            self.end_stopped()?;
         }
         if reported {
             self.report()?;
@@ -366,6 +379,15 @@ impl<'a> Watch<'a> {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             result => result,
         }
+    }
+
+    /// Another command of the session may stop the first process of this one, which would wait for ever: it is ended. What is
+    /// lost then is told as such.
+    fn end_stopped(&self) -> io::Result<()> {
+        if self.leaves && self.child.is_stopped() {
+            signal::send(self.child.id(), libc::SIGKILL)?;
+        }
+        Ok(())
     }
 
     /// Hands on what processes sent to swbox, all but `ignored`. What the terminal sent went to the whole process group,

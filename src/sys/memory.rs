@@ -20,7 +20,7 @@ const SIZE: usize = 4 * 1024 * 1024;
 
 /// How much of the block may be given out when a second process comes into this memory: what both ask for while they are
 /// in it together is far less than the rest.
-const BEFORE_SHARED: usize = 512 * 1024;
+const BEFORE_SHARED: usize = 2 * 1024 * 1024;
 
 /// The pages of this many bytes are asked for at once: a page fault for each costs three times as much.
 const STRETCH: usize = 64 * 1024;
@@ -82,15 +82,19 @@ static GIVES_SYSTEM: AtomicBool = AtomicBool::new(true);
 /// would have to lock, and would be left half changed by a process that is killed in it. That one is the first process's
 /// alone, until it has given it.
 pub fn share() -> bool {
-    let shared = (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed));
+    let shared = is_wide();
     SHARED.store(shared, Ordering::Relaxed);
     GIVES_SYSTEM.store(!shared, Ordering::Relaxed);
     shared
 }
 
-/// Whether a second process can have all of its memory of the block: there is some, and this is the program's allocator.
+/// Whether a second process can have all of its memory of the block, or has: there is enough, and this is the program's allocator.
 pub fn has_room() -> bool {
-    (1..=SIZE - RESERVE).contains(&GIVEN.load(Ordering::Relaxed))
+    SHARED.load(Ordering::Relaxed) || is_wide()
+}
+
+fn is_wide() -> bool {
+    (1..BEFORE_SHARED).contains(&GIVEN.load(Ordering::Relaxed))
 }
 
 /// Says that the second process asks for no more, or that there is none.

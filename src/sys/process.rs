@@ -154,19 +154,23 @@ impl Beside<'_> {
     /// Lets it go, which has said that it is about to end.
     pub fn leaves(mut self) -> Leaving {
         self.ended = true;
-        Leaving(self.pid)
+        Leaving { _child: Beside { pid: self.pid, ended: false, borrows: PhantomData } }
+    }
+
+    /// Whether it is stopped, which it does not do by itself.
+    pub fn is_stopped(&self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Pid::from_raw(self.pid)
+            .is_some_and(|pid| waitid(WaitId::Pid(pid), stopped).is_ok_and(|found| found.is_some()))
     }
 }
 
-/// A child of [`spawn_into`] that is on its way out: all that is left for it to do is its exit. It is waited for when this is
-/// dropped; until then what it borrowed stays where it is.
+/// A child of [`spawn_into`] that is on its way out: all that is left for it to do is its exit. When this is dropped it is ended
+/// and waited for; until then what it borrowed stays where it is.
 #[derive(Debug)]
-pub struct Leaving(i32);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        let _ = Beside { pid: self.0, ended: false, borrows: PhantomData }.wait();
-    }
+pub struct Leaving {
+    _child: Beside<'static>,
 }
 
 impl Drop for Beside<'_> {
