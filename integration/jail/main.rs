@@ -36,11 +36,11 @@ mod watched;
 
 use std::process::ExitCode;
 
+use kit::{Case, Verdict};
+
 /// The program's: with it a first process works in this memory, until the block is used up.
 #[global_allocator]
 static MEMORY: swbox::sys::memory::Early = swbox::sys::memory::Early;
-
-use kit::{Case, Verdict};
 
 /// An ordinary user for the second run.
 const NOBODY: u32 = 65534;

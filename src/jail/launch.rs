@@ -320,7 +320,7 @@ pub(super) fn go_on<'p>(
         let program = seccomp::compile_watched(plan.filter, watching, Arch::NATIVE);
         Watched { program, required: observer.required(), how: watching.how }
     });
-    // Asked before the first process is at work, which may be the system's allocator's only user then.
+    // Asked before the first process is given the system's allocator, which nobody else may use then.
     let how = watched.as_ref().map(|watched| watched.how);
     if let (Some(inlet), Some(seccomp::Handover::Tracer)) = (&watch_inlet, how) {
         gate::prepare(inlet).map_err(fatal(Stage::Descriptors, "socket pair"))?;

@@ -17,7 +17,7 @@ pub struct Alarm {
     timer: libc::c_int,
 }
 
-/// While this lives the thread's waits are ended. The thread must have all signals blocked.
+/// While this lives the thread's waits are ended. The handler stays afterwards: the signal may be pending for another thread.
 #[derive(Debug)]
 pub struct Ringing {
     timer: libc::c_int,
@@ -53,13 +53,14 @@ impl Alarm {
         if answer == 0 { Ok(Self { timer }) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Lets it ring every `period`.
+    /// Lets it ring after `first`, and then every `period`.
     ///
     /// # Errors
     /// Where the timer cannot be set: of another process, as after a fork.
-    pub fn ring(&self, period: Duration) -> io::Result<Ringing> {
+    pub fn ring(&self, first: Duration, period: Duration) -> io::Result<Ringing> {
         let ringing = Ringing { timer: self.timer, mask: Set::of(&[SIGNAL]).unblock()? };
-        set(self.timer, period)?;
+        // Zero would stop it.
+        set(self.timer, first.max(Duration::from_nanos(1)), period)?;
         Ok(ringing)
     }
 }
@@ -73,18 +74,19 @@ impl Drop for Alarm {
 
 impl Drop for Ringing {
     fn drop(&mut self) {
+        // A signal that is pending then has gone to the handler when the call returns.
+        let _ = set(self.timer, Duration::ZERO, Duration::ZERO);
         let _ = self.mask.apply();
-        let _ = set(self.timer, Duration::ZERO);
     }
 }
 
-/// Lets a timer ring every `period`; zero stops it.
-fn set(timer: libc::c_int, period: Duration) -> io::Result<()> {
-    let period = libc::timespec {
-        tv_sec: libc::time_t::try_from(period.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: period.subsec_nanos().into(),
+/// Lets a timer ring after `first`, which stops it where it is zero, and then every `period`.
+fn set(timer: libc::c_int, first: Duration, period: Duration) -> io::Result<()> {
+    let time = |duration: Duration| libc::timespec {
+        tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
     };
-    let times = libc::itimerspec { it_interval: period, it_value: period };
+    let times = libc::itimerspec { it_interval: time(period), it_value: time(first) };
     let former = std::ptr::null_mut::<libc::itimerspec>();
     // SAFETY: the kernel reads the times, which live until the call returns.
     let answer = unsafe { libc::syscall(libc::SYS_timer_settime, timer, 0, &raw const times, former) };
@@ -101,7 +103,7 @@ mod tests {
         let mask = Set::all().apply().unwrap();
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
         let alarm = Alarm::new().unwrap();
-        let ringing = alarm.ring(Duration::from_millis(1)).unwrap();
+        let ringing = alarm.ring(Duration::from_millis(1), Duration::from_millis(1)).unwrap();
         // Twice: it goes on.
         for _ in 0..2 {
             let waited = poll(&mut [PollFd::new(&reader, PollFlags::IN)], None);

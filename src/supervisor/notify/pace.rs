@@ -44,7 +44,7 @@ impl Pace {
         if self.alarm.is_none() {
             self.alarm = Alarm::new().ok();
         }
-        self.alarm.as_ref()?.ring(PERIOD).ok()
+        self.alarm.as_ref()?.ring(PERIOD, PERIOD).ok()
     }
 
     /// One was answered.
