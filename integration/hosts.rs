@@ -16,6 +16,8 @@ struct Host {
     place: PathBuf,
     under: Vec<String>,
     ordinary: bool,
+    /// What the environment has besides.
+    env: Vec<(&'static str, PathBuf)>,
 }
 
 impl Host {
@@ -37,7 +39,8 @@ impl Host {
             let done = Command::new("chown").arg("-R").arg("65534:65534").arg(&place).status().unwrap();
             assert!(done.success());
         }
-        Self { place, under: under.iter().map(|word| (*word).to_owned()).collect(), ordinary }
+        let under = under.iter().map(|word| (*word).to_owned()).collect();
+        Self { place, under, ordinary, env: Vec::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -57,7 +60,7 @@ impl Host {
         for word in &self.under {
             command.arg(word.replace("{place}", &self.place.to_string_lossy()));
         }
-        command.arg("--").arg(self.path("swbox")).args(words);
+        command.arg("--").arg(self.path("swbox")).args(words).envs(self.env.iter().cloned());
         command.current_dir(self.path("workspace")).env("TMPDIR", self.path("tmp")).stdin(Stdio::null());
         command.output().unwrap()
     }
@@ -133,6 +136,41 @@ fn a_plain_host_gives_the_full_level() {
             let host = Host::new("plain", *ordinary, &[]);
             sound(&host.doctor(), "full");
             host.works();
+        }
+    }
+}
+
+/// `su -m` and `sudo -E` leave the variables of a user whose places this one cannot reach.
+#[test]
+fn places_of_another_user_in_the_environment_hold_nothing_up() {
+    const NAMES: [&str; 9] = [
+        "PYENV_ROOT",
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "GOPATH",
+        "GOROOT",
+        "NVM_DIR",
+        "JAVA_HOME",
+        "VIRTUAL_ENV",
+        "XDG_CACHE_HOME",
+    ];
+    if python("places_of_another_user_in_the_environment_hold_nothing_up") {
+        for (ordinary, under) in
+            users().iter().flat_map(|user| [(*user, &[][..]), (*user, &["--no-namespaces"][..])])
+        {
+            let mut host = Host::new("another", ordinary, under);
+            let closed = host.path("closed");
+            fs::create_dir(&closed).unwrap();
+            fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+            // A link that leads in a circle is no better.
+            std::os::unix::fs::symlink("circle", host.path("circle")).unwrap();
+            for place in ["closed/home", "outside/file/home", "circle"] {
+                host.env = NAMES.map(|name| (name, host.path(place))).to_vec();
+                for name in ["pyproject.toml", "Cargo.toml", "go.mod", "package.json", "pom.xml"] {
+                    fs::write(host.path("workspace").join(name), "").unwrap();
+                }
+                host.works();
+            }
         }
     }
 }

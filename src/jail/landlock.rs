@@ -16,6 +16,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::outcome::Level;
 use super::plan::{Access, LandlockPlan};
@@ -121,8 +122,9 @@ pub fn find(plan: &LandlockPlan, root: Option<BorrowedFd<'_>>) -> Result<Held, E
         };
         match found {
             Ok(found) => held.push((number, found)),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
-            Err(rustix::io::Errno::LOOP) if !plan.straight.is_empty() => {}
+            // A place that is not there, or to which this user has no way, grants nothing; nor does one behind a link
+            // where links are not followed.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {}
             Err(e) => return Err(Error::Path(grant.path.clone(), e.to_string())),
         }
     }

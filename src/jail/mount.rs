@@ -562,10 +562,14 @@ fn around(steps: &[Step], real: &Path) -> bool {
 /// A link that may lead to what is not seen inside.
 struct Leads;
 
-/// A place that the host does not have is nothing, where it is optional.
+/// A place that the host does not have is nothing, where it is optional; nor is one that this user has no way to: a
+/// variable of another user names it (`su -m`, `sudo -E`).
 fn skip_absent<T: Default>(bound: io::Result<T>, optional: bool) -> io::Result<T> {
+    const ABSENT: [i32; 4] = [libc::ENOENT, libc::ENOTDIR, libc::EACCES, libc::ELOOP];
     match bound {
-        Err(error) if optional && error.raw_os_error() == Some(libc::ENOENT) => Ok(T::default()),
+        Err(error) if optional && error.raw_os_error().is_some_and(|code| ABSENT.contains(&code)) => {
+            Ok(T::default())
+        }
         bound => bound,
     }
 }
