@@ -164,6 +164,26 @@ fn many_threads_start_programs_at_once() {
     assert_eq!(done.code, 0, "{done:?}");
 }
 
+/// A project of dotfiles, where `~/.config` leads into the workspace: the token was read by its other name.
+#[test]
+fn a_secret_behind_a_linked_directory_is_hidden_by_both_names() {
+    let project = Project::new();
+    let config = project.path().join("dotfiles/config");
+    fs::create_dir_all(config.join("gh")).unwrap();
+    fs::write(config.join("gh/hosts.yml"), "TOP SECRET TOKEN\n").unwrap();
+    fs::write(config.join("plain"), "plain\n").unwrap();
+    fs::remove_dir(project.home().join(".config")).unwrap();
+    std::os::unix::fs::symlink(&config, project.home().join(".config")).unwrap();
+    for state in STATES {
+        let done = project.line(state, "cat dotfiles/config/plain");
+        assert_eq!((done.code, done.stdout.as_str()), (0, "plain\n"), "{state}: {done:?}");
+        for name in ["dotfiles/config/gh/hosts.yml", "~/.config/gh/hosts.yml"] {
+            let done = project.line(state, &format!("cat {name}"));
+            assert!(done.code != 0 && !done.stdout.contains("TOKEN"), "{state} {name}: {done:?}");
+        }
+    }
+}
+
 /// A hidden file looked as if it did not exist, or its error as if the agent were broken.
 #[test]
 fn a_hidden_secret_says_permission_and_what_is_not_shown_says_absent() {

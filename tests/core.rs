@@ -9,6 +9,7 @@ use std::process::Command;
 const CORE: &[&str] = &[
     "fast-glob",
     "indexmap",
+    "rmp-serde",
     "serde",
     "serde_json",
     "shell-words",

@@ -111,7 +111,8 @@ mod tests {
     /// The plan of the base profile, changed by `change`.
     fn plan(rights: &Rights, uid: u32, change: impl FnOnce(&mut SandboxSpec)) -> JailPlan {
         let profile: Profile = builtin::find("base").unwrap().profile().unwrap();
-        let facts = HostFacts { home: "/home/u".into(), ..HostFacts::default() };
+        let secrets = builtin::find("base").unwrap().hidden.iter().map(PathBuf::from).collect();
+        let facts = HostFacts { home: "/home/u".into(), secrets, ..HostFacts::default() };
         let task = Task {
             workspace: Path::new("/home/u/w"),
             cwd: Path::new("/home/u/w"),
@@ -172,7 +173,7 @@ mod tests {
         let bind =
             |path: &str, exec| Bind { path: PathBuf::from(path), writable: false, exec, optional: true };
         type Change<'a> = &'a dyn Fn(&mut SandboxSpec);
-        let changes: [(&str, Change<'_>); 7] = [
+        let changes: [(&str, Change<'_>); 11] = [
             ("without /opt", &|spec| spec.binds.retain(|bind| bind.path != Path::new("/opt"))),
             ("without /opt, but with a secret twice", &|spec| {
                 spec.binds.retain(|bind| bind.path != Path::new("/opt"));
@@ -193,6 +194,10 @@ mod tests {
             ("something around", &|spec| spec.binds.push(bind("/sys", false))),
             ("something in /dev", &|spec| spec.binds.push(bind("/dev/dri", false))),
             ("HOME around", &|spec| spec.home = "/var/lib".into()),
+            ("a granted secret", &|spec| spec.secrets.retain(|path| path != Path::new("/etc/krb5.keytab"))),
+            ("a tree of a secret", &|spec| spec.binds.push(bind("/etc/docker/certs.d", true))),
+            ("a secret as a tree", &|spec| spec.binds.push(bind("/etc/docker", true))),
+            ("HOME in a private directory's place", &|spec| spec.home = "/var/tmp".into()),
         ];
         for (what, change) in changes {
             let beginning = root(&plan(&read, 0, change));
@@ -203,9 +208,23 @@ mod tests {
         let around = plan(&read, 0, |spec| spec.binds.push(bind(link.to_str().unwrap(), false)));
         assert_ne!(root(&around), usual(), "a link to what is around");
         std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        let beside = plan(&read, 0, |spec| spec.binds.push(bind(link.to_str().unwrap(), false)));
+        assert_eq!(root(&beside), usual(), "a link to what is no secret");
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("/etc/ssl", &link).unwrap();
+        let around = plan(&read, 0, |spec| spec.binds.push(bind(link.to_str().unwrap(), false)));
+        assert_ne!(root(&around), usual(), "a link to what is around a secret");
+        std::fs::remove_file(&link).unwrap();
         // What lies below is built after it.
         let below = plan(&read, 0, |spec| spec.binds.push(bind("/sys/devices/system/cpu/x", true)));
         assert_eq!(root(&below), usual());
+        let variables = plan(&read, 0, |spec| {
+            for name in ["TMPDIR", "XDG_RUNTIME_DIR"] {
+                spec.env.insert(name.into(), "/tmp".into());
+            }
+        });
+        assert_eq!(root(&variables), usual(), "a variable that names a private directory");
         let smaller = plan(&read, 0, |spec| spec.limits.scratch = Some(1 << 20));
         assert_ne!(root(&smaller), usual());
     }

@@ -6,6 +6,7 @@
 //! Danger: a step that fails must end the launch; a step that is skipped must be one whose absence hides, not shows.
 
 mod beginning;
+mod stubs;
 
 use std::ffi::OsStr;
 use std::io;
@@ -27,7 +28,7 @@ use super::outputs::KEPT;
 use super::overlay;
 use super::places::Places;
 use super::plan::{JailPlan, Step, View};
-use super::points::{Kind, Points, attach_over, create, write_all};
+use super::points::{Kind, Points, create, write_all};
 use super::report::{At, SetupError, Stage};
 use crate::profile::Protection;
 use crate::sys::mount::{Attributes, set_attributes};
@@ -49,7 +50,7 @@ pub(super) struct Root {
     points: Points,
     /// The fresh `/proc`, when it is one.
     proc: Option<OwnedFd>,
-    /// Stubs for secrets that were made: for files, for directories.
+    /// Stubs for secrets that were made: for files, for directories. See [`stubs`].
     stubs: [bool; 2],
     /// Which steps of the beginning were left for when there is a plan.
     left: Vec<usize>,
@@ -71,6 +72,16 @@ pub(super) fn begin(beginning: &Beginning) -> Result<Root, SetupError> {
                 let shown = |real: &Path| around(steps, real);
                 let bound = root.bind_plainly(path, attributes(*writable, *exec), &shown);
                 if skip_absent(bound, *optional).at(Stage::Bind, path)?.is_some() {
+                    root.left.push(at);
+                }
+            }
+            Step::Secret { path } => {
+                // Nor where its tree is not there yet.
+                let absent = root
+                    .left
+                    .iter()
+                    .any(|left| steps.get(*left).and_then(Step::place).is_some_and(|tree| below(path, tree)));
+                if absent || root.secret_plainly(path).at(Stage::Secret, path)?.is_some() {
                     root.left.push(at);
                 }
             }
@@ -469,50 +480,6 @@ impl Root {
             | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
         let tree = open_tree(&self.scratch, copy_link(number), flags);
         tree.is_ok_and(|tree| self.points.attach(&tree, path, Kind::File).is_ok())
-    }
-
-    fn secret(&mut self, path: &Path) -> io::Result<()> {
-        // A file that the kernel made, in a directory where nobody has put a link: no need to look.
-        let below = path.strip_prefix("/proc").ok().filter(|below| below.components().count() == 1);
-        if let Some(name) = below.filter(|_| self.proc.is_some()) {
-            let stub = self.stub(false)?;
-            let proc = self.proc.as_ref().ok_or(Errno::BADF)?;
-            return match move_mount(&stub, "", proc, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
-                Err(Errno::NOENT) => Ok(()),
-                hidden => {
-                    self.points.put_aside(stub);
-                    Ok(hidden?)
-                }
-            };
-        }
-        let target = match self.points.visible(path) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
-            target => target?,
-        };
-        let directory = FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode) == FileType::Directory;
-        let stub = self.stub(directory)?;
-        attach_over(&stub, &target)?;
-        self.points.put_aside(stub);
-        self.points.put_aside(target);
-        Ok(())
-    }
-
-    /// A stub to lay over a secret.
-    fn stub(&mut self, directory: bool) -> io::Result<OwnedFd> {
-        let name = if directory { "stub-directory" } else { "stub-file" };
-        let made = self.stubs.get_mut(usize::from(directory)).ok_or(Errno::INVAL)?;
-        if !std::mem::replace(made, true) {
-            if directory {
-                rustix::fs::mkdirat(&self.scratch, name, Mode::empty())?;
-            } else {
-                drop(create(&self.scratch, OsStr::new(name), 0)?);
-            }
-            // A mount of itself, so that each copy has its attributes.
-            let tree = clone_tree(&self.scratch, name, false)?;
-            set_attributes(tree.as_fd(), PLAIN.with(Attributes::READ_ONLY).with(Attributes::NO_EXEC), false)?;
-            attach(&tree, self.scratch.as_fd(), name)?;
-        }
-        Ok(clone_tree(&self.scratch, name, false)?)
     }
 
     fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
 
 /// After this many questions a directory is read: as much work as answering a few of them.
@@ -32,6 +32,8 @@ pub struct Places {
 struct Directory {
     path: Vec<u8>,
     opened: rustix::io::Result<OwnedFd>,
+    /// Whether its path holds a link, or may.
+    linked: bool,
     asked: usize,
     listing: Option<BTreeMap<Vec<u8>, FileType>>,
 }
@@ -70,14 +72,26 @@ impl Places {
         }
     }
 
+    /// Whether a link is among the directories above the absolute `path`, or may be.
+    pub fn is_behind_links(&mut self, path: &Path) -> bool {
+        let parent = path.parent().unwrap_or(path);
+        self.directory(parent.as_os_str().as_bytes()).linked
+    }
+
     fn directory(&mut self, path: &[u8]) -> &mut Directory {
         // From the end: questions about one directory come together.
         let known = self.directories.iter().rposition(|directory| directory.path == path);
         let at = known.unwrap_or(self.directories.len());
         if known.is_none() {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = rustix::fs::openat(CWD, OsStr::from_bytes(path), flags, Mode::empty());
-            self.directories.push(Directory { path: path.to_vec(), opened, asked: 0, listing: None });
+            let name = OsStr::from_bytes(path);
+            let straight = rustix::fs::openat2(CWD, name, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+            let linked = matches!(straight, Err(Errno::LOOP | Errno::NOSYS | Errno::PERM));
+            let opened = match linked {
+                true => rustix::fs::openat(CWD, name, flags, Mode::empty()),
+                false => straight,
+            };
+            self.directories.push(Directory { path: path.to_vec(), opened, linked, asked: 0, listing: None });
         }
         &mut self.directories[at]
     }

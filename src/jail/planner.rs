@@ -209,8 +209,13 @@ fn private_directories(spec: &SandboxSpec) -> Vec<(PathBuf, u32)> {
     let named = |variable: &str| spec.env.get(OsStr::new(variable)).map(PathBuf::from);
     let mut directories: Vec<_> = PRIVATE.iter().map(|(path, mode)| (PathBuf::from(path), *mode)).collect();
     directories.push((spec.home.clone(), 0o700));
-    directories.extend(named("XDG_RUNTIME_DIR").map(|path| (path, 0o700)));
-    directories.extend(named("TMPDIR").map(|path| (path, 0o700)));
+    // One that is there already stays what it is.
+    let further = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(named);
+    directories.extend(
+        further
+            .filter(|path| !PRIVATE.iter().any(|(private, _)| path == Path::new(private)))
+            .map(|path| (path, 0o700)),
+    );
     directories.retain(|(path, _)| {
         path.is_absolute() && path.parent().is_some() && !path.starts_with(&spec.workspace)
     });
@@ -262,8 +267,9 @@ fn hidden_of_proc(uid: u32) -> impl Iterator<Item = Step> {
     hidden.map(|path| Step::Secret { path: path.into() })
 }
 
-/// What the full level has whatever the command is, in an order in which it can be built first: devices, `/proc`, and the
-/// host's trees that the base profile binds wherever HOME and the workspace are. It is looked at for each step of a plan,
+/// What the full level has whatever the command is, in an order in which it can be built first: devices, `/proc`, the
+/// host's trees that the base profile binds wherever HOME and the workspace are, its secrets in them, and private
+/// directories. It is looked at for each step of a plan,
 /// twice, and by three that compare what they have of it: so it is made once.
 #[derive(Debug)]
 pub(super) struct Standard {
@@ -289,15 +295,24 @@ impl Standard {
     }
 
     fn new(uid: u32) -> Self {
-        let fixed = builtin::find("base").map(|base| base.fixed).unwrap_or_default().iter();
+        let base = builtin::find("base");
+        let fixed = base.map(|base| base.fixed).unwrap_or_default().iter();
         let fixed = fixed.map(|(path, exec)| Step::Bind {
             path: path.into(),
             writable: false,
             exec: *exec,
             optional: true,
         });
-        let steps: Vec<Step> =
-            devices().chain([Step::Proc]).chain(hidden_of_proc(uid)).chain(fixed).collect();
+        let hidden = base.map(|base| base.hidden).unwrap_or_default().iter();
+        let hidden = hidden.map(|path| Step::Secret { path: path.into() });
+        let private = PRIVATE.iter().map(|(path, mode)| Step::Dir { path: path.into(), mode: *mode });
+        let steps: Vec<Step> = devices()
+            .chain([Step::Proc])
+            .chain(hidden_of_proc(uid))
+            .chain(fixed)
+            .chain(hidden)
+            .chain(private)
+            .collect();
         let mut by_path: Vec<usize> = (0..steps.len()).collect();
         by_path.sort_unstable_by_key(|at| key(&steps[*at]));
         Self { steps, by_path }
@@ -325,6 +340,14 @@ impl Standard {
         self.by_path.get(self.place(&inside)).is_some_and(|at| key(&self.steps[*at]).starts_with(&inside))
     }
 
+    /// Whether `path` is one of the secrets, or lies in one.
+    pub(super) fn is_secret(&self, path: &[u8]) -> bool {
+        let around = |secret: &[u8]| {
+            path.strip_prefix(secret).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.steps.iter().any(|step| matches!(step, Step::Secret { .. }) && around(key(step)))
+    }
+
     /// Whether all of them are in the plan and can be built before the rest: nothing else lies there or around it.
     pub(super) fn begins(&self, plan: &JailPlan) -> bool {
         let mut found = vec![false; self.steps.len()];
@@ -337,7 +360,7 @@ impl Standard {
                 b"/" | b"/dev" => true,
                 path if path.starts_with(b"/proc") => true,
                 path if path.starts_with(b"/dev/") => matches!(step, Step::Bind { .. }),
-                path => self.is_below(path),
+                path => self.is_below(path) || self.is_secret(path),
             };
             if step.place().is_some_and(|path| in_the_way(path.as_os_str().as_bytes())) {
                 return false;

@@ -74,6 +74,17 @@ impl Points {
         )
     }
 
+    /// As [`Self::visible`], where no link is on the way: else `LOOP`.
+    pub(super) fn straight(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat2(
+            &self.root,
+            inside(path),
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS,
+        )
+    }
+
     /// Opens what is at `path` itself, which may be a link.
     pub(super) fn own(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
         rustix::fs::openat2(

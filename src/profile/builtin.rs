@@ -19,9 +19,11 @@ pub struct Builtin {
     pub toolchains: &'static [&'static str],
     /// Its binds that are at the same place everywhere, and whether programs may run there.
     pub fixed: &'static [(&'static str, bool)],
+    /// Its secrets that are at the same place everywhere, without patterns.
+    pub hidden: &'static [&'static str],
     /// The size of the scratch, where it says one.
     scratch: Option<&'static str>,
-    json: &'static str,
+    packed: &'static [u8],
     /// The commented file.
     pub text: &'static str,
 }
@@ -56,7 +58,7 @@ impl Builtin {
     /// # Errors
     /// Never for a released binary: a test reads them all.
     pub fn profile(&self) -> Result<Profile, Diagnostic> {
-        serde_json::from_str(self.json).map_err(|error| {
+        rmp_serde::from_slice(self.packed).map_err(|error| {
             Diagnostic::new("profile_syntax", format!("built-in profile {}: {error}", self.name))
         })
     }

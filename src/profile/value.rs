@@ -210,7 +210,12 @@ impl VariablePattern {
 
     /// Whether it names `name`. Asked for each variable of the caller against each pattern, at every start.
     pub fn matches(&self, name: &OsStr) -> bool {
-        match (name.as_bytes().strip_prefix(self.start.as_bytes()), &self.end) {
+        let (name, start) = (name.as_bytes(), self.start.as_bytes());
+        // Nearly all differ at once, and a call to compare them costs more.
+        if name.first() != start.first() {
+            return false;
+        }
+        match (name.strip_prefix(start), &self.end) {
             (None, _) => false,
             (Some(rest), None) => rest.is_empty(),
             (Some(rest), Some(end)) => rest.ends_with(end.as_bytes()),

@@ -105,7 +105,10 @@ impl Explanation {
     /// Secrets of this host that are stubs inside.
     pub fn secrets(&self) -> Vec<String> {
         let secrets = self.plan.steps.iter().filter_map(|step| match step {
-            Step::Secret { path } => Some(shorten(path, &self.workspace, &self.home)),
+            // Those that are the same everywhere are in each plan.
+            Step::Secret { path } => {
+                path.symlink_metadata().ok().map(|_| shorten(path, &self.workspace, &self.home))
+            }
             _ => None,
         });
         secrets.collect()

@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::jail::Places;
 use crate::profile::resolve::secret_places;
 use crate::profile::value::Anchors;
-use crate::profile::{HostFacts, Profile};
+use crate::profile::{HostFacts, Profile, builtin};
 
 /// Largest git configuration that is looked at.
 const GITCONFIG_LIMIT: u64 = 256 * 1024;
@@ -105,12 +105,18 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     let places = secret_places(profile, &anchors);
     let mut found = Vec::new();
     let mut host = Places::by_name();
+    // The first process looks for these, and follows their links in what is seen inside.
+    let everywhere = builtin::find("base").map(|base| base.hidden).unwrap_or_default();
     for place in places {
-        if place.as_os_str().as_bytes().contains(&b'*') {
+        let bytes = place.as_os_str().as_bytes();
+        if bytes.contains(&b'*') {
             found.extend(matching(&place));
+        } else if bytes.starts_with(b"/etc/") && everywhere.iter().any(|hidden| hidden.as_bytes() == bytes) {
+            found.push(place);
         } else if let Ok(kind) = host.kind(&place) {
-            if kind == FileType::Symlink {
-                found.extend(fs::canonicalize(&place));
+            // What is behind a link may be seen by its own name: in the workspace, where HOME leads into it.
+            if kind == FileType::Symlink || host.is_behind_links(&place) {
+                found.extend(fs::canonicalize(&place).ok().filter(|real| *real != place));
             }
             found.push(place);
         }

@@ -2,6 +2,7 @@
 //!
 //! Danger: what is built and is not in the plan as it is would be seen by the command. See [`Standard::begins`].
 
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -55,7 +56,15 @@ fn leads_around(plan: &JailPlan, standard: &Standard) -> bool {
     plan.steps.iter().any(|step| {
         let Step::Bind { path, .. } = step else { return false };
         standard.number(step).is_none()
-            && rustix::fs::readlinkat(CWD, path, Vec::new()).is_ok()
-            && path.canonicalize().is_ok_and(|real| standard.is_below(real.as_os_str().as_bytes()))
+            && is_link(path)
+            && path.canonicalize().is_ok_and(|real| {
+                let real = real.as_os_str().as_bytes();
+                standard.is_below(real) || standard.is_secret(real)
+            })
     })
+}
+
+/// Whether a link is at `path`. Most of these places do not exist, and its text is not asked for.
+fn is_link(path: &Path) -> bool {
+    rustix::fs::readlinkat_raw(CWD, path, &mut [MaybeUninit::uninit()]).is_ok()
 }
