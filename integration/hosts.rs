@@ -193,6 +193,111 @@ fn a_filter_that_forbids_namespaces_and_mounts_leaves_landlock() {
     }
 }
 
+/// What is said after a run, from swbox's first line.
+fn told(host: &Host, state: &str, line: &str) -> String {
+    let (_, text) = host.exec(state, line);
+    let told: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("swbox: ")).collect();
+    told.join("\n")
+}
+
+#[test]
+fn what_the_host_cannot_give_is_not_told_as_a_missing_tool() {
+    if !python("what_the_host_cannot_give_is_not_told_as_a_missing_tool") {
+        return;
+    }
+    for ordinary in users() {
+        let host = Host::new("shortfall", *ordinary, &["--no-namespaces"]);
+        let workspace = host.path("workspace");
+        let law = r#"{"id":"w","initial":"all","states":{
+            "all":{"allowed_tools":["Read","Write","Bash","__GIT_WRITE__"],"on":{"END":"failed"}},
+            "failed":{"type":"final"}}}"#;
+        fs::write(host.path("w.json"), law).unwrap();
+        fs::create_dir(workspace.join("src")).unwrap();
+        assert!(Command::new("git").args(["init", "-q"]).current_dir(&workspace).status().unwrap().success());
+        if *ordinary {
+            assert!(
+                Command::new("chown").args(["-R", "65534:65534"]).arg(&workspace).status().unwrap().success()
+            );
+        }
+        let socket = "python3 -c 'import socket; socket.socket().bind((\"127.0.0.1\", 0))'";
+        let mode = "python3 -c 'import os, tempfile; os.chmod(tempfile.mkdtemp(), 0o711)'";
+        for (state, line, why) in [
+            ("implementing", "mkdir d", "  create  d  no-new-names: "),
+            ("implementing", "echo x > top", "  create  top  no-new-names: "),
+            ("committing", "git add file", "  create  .git/index.lock  no-git-write: "),
+            ("testing", "python3 -c 'open(\"src/n\", \"w\")'", "  create  src/n  no-throwaway: "),
+            (
+                "testing",
+                mode,
+                "  without namespaces mode, owner, times and attributes are changed by no command",
+            ),
+            ("testing", socket, "  connect  a host (no ipv4 socket is given)  no-loopback: "),
+        ] {
+            let told = told(&host, state, line);
+            assert!(told.contains(why), "{state}: {line}: {told}");
+            for wrong in ["allowed_tools", "forward", "[binds]", "a line of their own"] {
+                assert!(!told.contains(wrong), "{state}: {line}: {told}");
+            }
+            // What is said of each refusal is not said again.
+            let code = why.rsplit("  ").next().unwrap();
+            assert_eq!(told.matches(code).count(), 1, "{state}: {line}: {told}");
+        }
+        let words = ["exec", "--workflow", "../w.json", "-c", "git add file"];
+        let output = host.swbox(&words);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains("  create  .git/index.lock  no-git-write: "), "{told}");
+        // As events tell it, while the command runs.
+        let events = host.path("events.jsonl");
+        let line = "python3 -c 'open(\"src/n\", \"w\")'";
+        host.swbox(&["exec", "--events", events.to_str().unwrap(), "--state", "testing", "-c", line]);
+        let text = fs::read_to_string(events).unwrap();
+        let denial = text.lines().find(|line| line.contains("\"event\":\"denial\"")).unwrap();
+        let denial: Value = serde_json::from_str(denial).unwrap();
+        assert_eq!(denial["grant"]["kind"], "nothing", "{denial}");
+        assert!(denial["grant"]["why"].as_str().unwrap().starts_with("no-throwaway: "), "{denial}");
+        assert!(denial["forward"].is_null(), "{denial}");
+        // A run that went well is quiet, and so is one that no shortcoming bears on.
+        for (state, line) in [("testing", "python3 -c 'print(1)'"), ("planning", "grep -q nothing file")] {
+            assert_eq!(self::told(&host, state, line), "", "{state}: {line}");
+        }
+        assert!(told_of_failure(&host).contains("weaker than asked on this host: no-throwaway: "));
+    }
+}
+
+/// What is said of a test that fails by itself.
+fn told_of_failure(host: &Host) -> String {
+    told(host, "testing", "python3 -c 'raise SystemExit(3)'")
+}
+
+#[test]
+fn a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run() {
+    if !python("a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run") {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run: needs user 0");
+        return;
+    }
+    let host = Host::new("foreign", false, &[]);
+    assert!(
+        Command::new("chown")
+            .args(["-R", "65534:65534"])
+            .arg(host.path("workspace"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let write = "python3 -c 'open(\"n\", \"w\")'";
+    assert!(told(&host, "testing", write).contains("no-throwaway: the workspace belongs to another user"));
+    let told_of = told(&host, "implementing", "echo 1 > n");
+    assert!(told_of.contains("foreign-workspace: it belongs to user 65534"), "{told_of}");
+    assert!(!told_of.contains("forward"), "{told_of}");
+    for (state, line) in [("testing", "python3 -c 'print(1)'"), ("implementing", "cat file")] {
+        assert_eq!(told(&host, state, line), "", "{state}: {line}");
+    }
+    assert_eq!(told(&host, "implementing", "cat nothing"), "", "what only looks needs no right to write");
+}
+
 #[test]
 fn an_outer_landlock_domain_forbids_mounts_and_the_inner_one_still_holds() {
     if python("an_outer_landlock_domain_forbids_mounts_and_the_inner_one_still_holds") {

@@ -186,7 +186,7 @@ fn remedy(denied: &Denied) -> String {
                 "nothing in the command's text says that it does this; {name} gives it all that the state has"
             )
         }
-        Grant::Nothing { why } => (*why).to_owned(),
+        Grant::Nothing { why } => visible(why),
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn many_names_of_a_directory_are_one_line() {
-        let no = || Grant::Nothing { why: "no" };
+        let no = || Grant::Nothing { why: "no".into() };
         let all = [
             denied(Act::Create, "/a/x", 1, no()),
             denied(Act::Create, "/b/1", 3, no()),
@@ -241,7 +241,7 @@ mod tests {
         for (grant, text) in [
             (Grant::Tools { any: vec!["Write", "Edit"] }, "needs Write or Edit in allowed_tools"),
             (profile, "a profile may open it: [binds] writable = [\"~/x\"]"),
-            (Grant::Nothing { why: "no" }, "no"),
+            (Grant::Nothing { why: "no".into() }, "no"),
         ] {
             let denied = denied(Act::Write, "/x", 1, grant);
             assert_eq!(remedy(&denied), text);

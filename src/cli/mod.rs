@@ -25,6 +25,7 @@ mod show;
 mod story;
 mod trust;
 mod waiting;
+mod weaker;
 mod when;
 mod workflow;
 

@@ -226,14 +226,7 @@ pub(super) fn trailer(report: &Report, terminal: bool, paint: Paint) -> String {
         let _ = writeln!(out, "swbox: the command ran into its limit `{}` (profile, [limits])", limit);
     }
     refused_hosts(&mut out, outcome);
-    if terminal && !outcome.degraded.is_empty() {
-        let reasons: Vec<String> = outcome.degraded.iter().map(|reason| visible(reason)).collect();
-        let _ = writeln!(
-            out,
-            "swbox: weaker than asked on this host: {}; see `swbox doctor`",
-            reasons.join("; ")
-        );
-    }
+    super::weaker::weaker(&mut out, report, terminal);
     out
 }
 

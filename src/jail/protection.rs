@@ -65,6 +65,18 @@ pub(super) fn achieved(
             ),
         ),
         Protection::GitDirectories if rights.git_write && mounts => (Detected, None),
+        // More is held than was asked for.
+        Protection::GitDirectories
+            if rights.git_write && !mounts && rights.workspace != WorkspaceRight::Write =>
+        {
+            (Prevented, Some("no-git-write: without namespaces git directories are changed by no command"))
+        }
+        Protection::GitDirectories if rights.git_write && !mounts => (
+            Degraded,
+            Some(
+                "no-git-write: without namespaces git directories are changed by no command, and those below the top level are not held",
+            ),
+        ),
         Protection::GitDirectories if mounts || rights.workspace != WorkspaceRight::Write => {
             (Prevented, None)
         }

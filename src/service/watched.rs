@@ -240,6 +240,7 @@ fn eyes<'a>(
             env: &setting.facts.env,
         },
         cwd: &setting.place.cwd,
+        shortfall: &[],
     };
     let watching = Watching {
         choice,

@@ -142,7 +142,9 @@ impl Ground {
         } else if self.protected.iter().any(|held| path.starts_with(held)) {
             Cause::Protected
         } else if !self.in_workspace(path) {
-            Cause::Outside
+            // Where the command may write, and names are not the matter, its filter refuses.
+            let filtered = act == Act::Metadata && self.changes_names(path);
+            if filtered { Cause::Rights } else { Cause::Outside }
         } else if narrowed("write") && act != Act::Exec {
             Cause::Narrowed
         } else {

@@ -47,6 +47,12 @@ pub trait Sink {
     /// `what` was seen of the process `pid` (as swbox's PID namespace numbers it; 0 where it has no number there).
     fn observed(&mut self, pid: i32, what: &Observed) -> Verdict;
 
+    /// The command is about to run, in a jail that gives less than was asked for these reasons (`jail.degraded`). What only
+    /// the launch itself finds out comes with its outcome.
+    fn lacks(&mut self, degraded: &[String]) {
+        let _ = degraded;
+    }
+
     /// The command has ended, in a process that watches what it left: nothing of its launcher may be used any more.
     fn goes_on(&mut self) {}
 }

@@ -3,9 +3,11 @@
 //! Danger: a suggestion is followed. Nothing is suggested that opens more than what was asked for, and nothing at all
 //! where no state and no profile may grant it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::Denied;
+use super::shortfall::{Shortfall, kept};
 use super::undeclared::is_refresh;
 use crate::classify::{Classification, OpClass};
 use crate::policy::{Decision, Hint, NetworkRight, Policy, Right, Rights, StateLaw, right};
@@ -41,8 +43,8 @@ pub enum Grant {
     },
     /// Nothing does.
     Nothing {
-        /// Why not, as a clause.
-        why: &'static str,
+        /// Why not, as a clause; where the jail is weaker than the state, the words of `jail.degraded`.
+        why: Cow<'static, str>,
     },
 }
 
@@ -57,10 +59,12 @@ pub(in crate::service) struct Ground<'a> {
     pub(in crate::service) profile: &'a Profile,
     pub(in crate::service) anchors: Anchors<'a>,
     pub(in crate::service) cwd: &'a Path,
+    /// What the jail gives less than the state, as far as that is known.
+    pub(in crate::service) shortfall: Shortfall<'a>,
 }
 
 /// What stands for an address where the socket itself was refused.
-const SOCKETS: [&str; 3] = ["ipv4", "ipv6", "unix"];
+pub(super) const SOCKETS: [&str; 3] = ["ipv4", "ipv6", "unix"];
 
 /// Trees that no profile opens for writing.
 const SYSTEM: [&str; 13] = [
@@ -124,7 +128,13 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
     // What a tool tries in its own directory, or git of its index, and does well without.
     let reads = !ground.line.classes.contains(OpClass::GitWrite);
     let tried = |path: &Path| is_tool(ground, path) || reads && is_refresh(&denial.target);
-    let incidental = ended_well && matches!(&denial.target, Target::Path(path) if tried(path));
+    let incidental = ended_well
+        && match &denial.target {
+            Target::Path(path) => tried(path),
+            // Libraries try at their start which kinds of socket there are: no host was asked for.
+            Target::Address(address) => hosts.is_empty() && SOCKETS.contains(&address.as_str()),
+            Target::Abstract(_) => false,
+        };
     Denied { denial, shown, hosts, incidental, count, program, right, grant, forward }
 }
 
@@ -144,6 +154,9 @@ fn explain(ground: &Ground<'_>, denial: &Denial, program: &str, host: Option<&St
     let right = asked(denial);
     if denial.cause == Cause::Narrowed {
         return (right, Grant::Option { name: "--no-narrow" });
+    }
+    if let Some(why) = kept(ground, denial, host) {
+        return (right, Grant::Nothing { why });
     }
     match &denial.target {
         Target::Address(address) => of_address(ground, host.unwrap_or(address)),
@@ -171,7 +184,7 @@ const fn asked(denial: &Denial) -> Right {
 }
 
 const fn nothing(why: &'static str) -> Grant {
-    Grant::Nothing { why }
+    Grant::Nothing { why: Cow::Borrowed(why) }
 }
 
 fn tools(right: Right) -> Grant {
@@ -266,12 +279,13 @@ fn of_address(ground: &Ground<'_>, address: &str) -> (Right, Grant) {
 }
 
 /// Whether an address is the command's own loopback.
-fn is_own(address: &str) -> bool {
-    address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:")
+pub(super) fn is_own(address: &str) -> bool {
+    let own = ["127.", "[::1]", "localhost:"];
+    own.iter().any(|own| address.starts_with(own)) || matches!(address, "localhost" | "::1")
 }
 
 /// Whether a path lies in a git directory, as its names say.
-fn is_git(path: &Path) -> bool {
+pub(super) fn is_git(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == ".git")
 }
 
@@ -305,13 +319,30 @@ mod tests {
         program: &str,
         (act, target, cause): (Act, &str, Cause),
     ) -> (Right, Grant, Option<String>) {
+        let here = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
+        let mut said = None;
+        with_ground(state, line, &here, |ground| {
+            let target = if target.starts_with('/') {
+                Target::Path(target.into())
+            } else {
+                Target::Address(target.into())
+            };
+            let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
+            let hosts = vec!["example.org".to_owned()];
+            let program = program.to_owned();
+            let denied = attribute(ground, Refused { denial, count: 1, program, hosts, ended_well: true });
+            let event = denied.forward.and_then(|hint| hint.path.first().map(|step| step.event.clone()));
+            said = Some((denied.right, denied.grant, event));
+        });
+        said.unwrap()
+    }
+
+    /// Hands on what refusals of a line in a state of `bugfix` are explained by.
+    fn with_ground(state: &str, line: &str, here: &Environment, mut with: impl FnMut(&Ground<'_>)) {
         let machine = load(builtin("bugfix").unwrap().source.as_bytes()).unwrap().machine;
         let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within("/w");
         let law = policy.state(state).unwrap();
-        let read = classify_line(
-            line,
-            &Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() },
-        );
+        let read = classify_line(line, here);
         let rights = policy.rights(law, &read, RightsRequest { hosts: &[], narrow: true });
         let profile =
             "[binds]\ntoolchains = [\"~/.cargo\"]\n[credentials.\"npm:x\"]\nfiles = [\"~/.npmrc\"]\n";
@@ -327,18 +358,9 @@ mod tests {
             profile: &profile,
             anchors,
             cwd: Path::new("/w"),
+            shortfall: &[],
         };
-        let target = if target.starts_with('/') {
-            Target::Path(target.into())
-        } else {
-            Target::Address(target.into())
-        };
-        let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
-        let hosts = vec!["example.org".to_owned()];
-        let program = program.to_owned();
-        let denied = attribute(&ground, Refused { denial, count: 1, program, hosts, ended_well: true });
-        let event = denied.forward.and_then(|hint| hint.path.first().map(|step| step.event.clone()));
-        (denied.right, denied.grant, event)
+        with(&ground);
     }
 
     fn line(table: &str, line: &str) -> Grant {
@@ -371,7 +393,7 @@ mod tests {
         let (_, grant, event) = said_of("implementing", "python3 x.py", "git", create);
         assert_eq!((grant, event.as_deref()), (tools(Right::GitWrite), Some("DONE")));
         let (_, grant, _) = said_of("committing", "python3 x.py", "git", create);
-        assert!(matches!(grant, Grant::Nothing { why } if why.contains("a line of their own")), "{grant:?}");
+        assert!(matches!(&grant, Grant::Nothing { why } if why.contains("a line of their own")), "{grant:?}");
     }
 
     #[test]
@@ -411,6 +433,91 @@ mod tests {
         }
         let (_, grant, _) = said("testing", "npm ci", Act::Read, "/home/u/.npmrc", Cause::Secret);
         assert_eq!(grant, line("credentials.\"npm:x\"", "grant = true"));
+    }
+
+    #[test]
+    fn a_socket_that_a_library_only_tries_is_incidental() {
+        let python = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
+        for (line, hosts, ended_well, incidental) in [
+            ("python3 -m pip --version", &[][..], true, true),
+            ("python3 -m pip --version", &[], false, false),
+            ("curl https://example.org/x", &["example.org"], true, false),
+        ] {
+            with_ground("testing", line, &python, |ground| {
+                let target = Target::Address("ipv6".into());
+                let denial = Denial {
+                    act: Act::Connect,
+                    target,
+                    cause: Cause::Narrowed,
+                    errno: libc::EACCES,
+                    inferred: false,
+                };
+                let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+                let program = "python3".to_owned();
+                let denied = attribute(ground, Refused { denial, count: 1, program, hosts, ended_well });
+                assert_eq!(denied.incidental, incidental, "{line} {ended_well}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_right_that_the_state_has_is_not_asked_for_again() {
+        let here = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
+        let no = |code: &str| format!("{code}: why");
+        let lacks: Vec<String> =
+            ["no-throwaway", "no-new-names", "no-loopback", "no-git-write"].map(no).to_vec();
+        for (state, line, act, target, cause, why) in [
+            ("implementing", "mkdir d", Act::Create, "/w/d", Cause::Rights, "no-new-names: why"),
+            (
+                "committing",
+                "git add r",
+                Act::Create,
+                "/w/.git/index.lock",
+                Cause::Protected,
+                "no-git-write: why",
+            ),
+            ("testing", "python3 x.py", Act::Create, "/w/n", Cause::Rights, "no-throwaway: why"),
+            ("testing", "python3 x.py", Act::Connect, "ipv4", Cause::Network, "no-loopback: why"),
+            (
+                "testing",
+                "python3 x.py",
+                Act::Metadata,
+                "/tmp/swbox-1/tmp/x",
+                Cause::Rights,
+                "without namespaces",
+            ),
+        ] {
+            with_ground(state, line, &here, |ground| {
+                let target = if target.starts_with('/') {
+                    Target::Path(target.into())
+                } else {
+                    Target::Address(target.into())
+                };
+                let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
+                let program = line.split(' ').next().unwrap().to_owned();
+                let refused = Refused { denial, count: 1, program, hosts: Vec::new(), ended_well: false };
+                let denied = attribute(&Ground { shortfall: &lacks, ..*ground }, refused);
+                let Grant::Nothing { why: said } = denied.grant else { panic!("{line}: {:?}", denied.grant) };
+                assert!(said.starts_with(why), "{line}: {said}");
+                assert_eq!(denied.forward, None, "{line}");
+            });
+        }
+        // The twin: what the state lacks is named as before, whatever else the jail lacks.
+        with_ground("planning", "python3 x.py", &here, |ground| {
+            let target = Target::Path("/w/n".into());
+            let denial = Denial {
+                act: Act::Create,
+                target,
+                cause: Cause::Rights,
+                errno: libc::EACCES,
+                inferred: false,
+            };
+            let refused =
+                Refused { denial, count: 1, program: String::new(), hosts: Vec::new(), ended_well: false };
+            let denied = attribute(&Ground { shortfall: &lacks, ..*ground }, refused);
+            assert_eq!(denied.grant, tools(Right::Write));
+            assert!(denied.forward.is_some());
+        });
     }
 
     #[test]

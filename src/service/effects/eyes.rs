@@ -39,6 +39,8 @@ const TRIED: [&str; 1] = ["/dev/tty"];
 #[derive(Debug)]
 pub(in crate::service) struct Eyes<'a> {
     ground: Ground<'a>,
+    /// What the jail that runs gives less than was asked.
+    lacks: Vec<String>,
     choice: Choice,
     /// Whether changes of the workspace stay.
     keeps: bool,
@@ -85,6 +87,7 @@ impl<'a> Eyes<'a> {
             declared: Declared::of(ground.line),
             undeclared: Tally::new(UNDECLARED),
             stopped: None,
+            lacks: Vec::new(),
             ground,
             choice,
             keeps,
@@ -183,7 +186,8 @@ impl<'a> Eyes<'a> {
             ended_well: false,
         };
         if self.events.is_some() {
-            let mut fields = attribute(&self.ground, refused.clone()).fields();
+            let mut fields =
+                attribute(&Ground { shortfall: &self.lacks, ..self.ground }, refused.clone()).fields();
             // How often it was tried, and whether it mattered, stands in the last event.
             fields.remove("count");
             fields.remove("incidental");
@@ -250,11 +254,13 @@ impl<'a> Eyes<'a> {
         let seen_denials = seen.map(|seen| seen.denials.as_slice()).unwrap_or_default();
         let counts: HashMap<&Denial, u64> =
             seen_denials.iter().map(|counted| (&counted.what, counted.times)).collect();
+        let shortfall = outcome.map_or(self.lacks.as_slice(), |outcome| &outcome.degraded);
+        let ground = Ground { shortfall, ..self.ground };
         let ended_well = outcome.is_some_and(|outcome| outcome.exit == Exit::Code(0));
         let denials = self.denials.iter().map(|refused| {
             let count =
                 counts.get(&refused.denial).or(self.further.get(&refused.denial)).copied().unwrap_or(1);
-            attribute(&self.ground, Refused { count, ended_well, ..refused.clone() })
+            attribute(&ground, Refused { count, ended_well, ..refused.clone() })
         });
         let mut effects = Effects {
             choice: if seen.is_some() { self.choice } else { Choice::OFF },
@@ -346,6 +352,10 @@ fn unseen(seen: &Seen) -> Vec<(&'static str, &'static str, u64)> {
 }
 
 impl Sink for Eyes<'_> {
+    fn lacks(&mut self, degraded: &[String]) {
+        self.lacks = degraded.to_vec();
+    }
+
     fn goes_on(&mut self) {
         // Its descriptor is closed here, and the number may be another's.
         std::mem::forget(self.events.take());

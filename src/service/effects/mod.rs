@@ -10,6 +10,7 @@ mod events;
 mod eyes;
 mod inferred;
 mod programs;
+mod shortfall;
 mod sight;
 mod tally;
 mod undeclared;

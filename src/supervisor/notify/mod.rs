@@ -250,6 +250,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn prepare(&mut self, scene: Scene<'_>) {
+        self.sink.lacks(&scene.plan.degraded);
         self.ground = Some(Ground::new(scene, &self.settings.narrowed));
         self.refusals = Refusals::new(scene.plan.filter, Arch::NATIVE);
         self.domain = Domain::new(scene.domain);

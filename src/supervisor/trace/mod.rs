@@ -114,6 +114,7 @@ impl Observer for Tracer<'_> {
     }
 
     fn prepare(&mut self, scene: Scene<'_>) {
+        self.sink.lacks(&scene.plan.degraded);
         self.ground = Some(Ground::new(scene, &self.settings.narrowed));
     }
 
