@@ -3,6 +3,7 @@
 //!
 //! After each attack the host runs git where the repository is and from the one around it: nothing of the jail may run.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::check;
@@ -48,6 +49,11 @@ pub(crate) const CASES: &[Case] = &[
         name: "planted: by a run that is killed",
         needs: "userns",
         run: what_a_killed_run_planted_is_found_by_the_next,
+    },
+    Case {
+        name: "planted: in a tree whose directories are noted",
+        needs: "userns",
+        run: what_is_planted_in_a_noted_tree_is_found,
     },
     Case {
         name: "nested repositories deep below: held once noted",
@@ -505,5 +511,43 @@ fn what_a_killed_run_planted_is_found_by_the_next() -> Verdict {
     check!(done.outcome.planted.len() == 1, "{:?}", done.outcome);
     use_git(&workspace, "a/b");
     check!(!place.path("marker").exists(), "the host ran it");
+    Verdict::Passed
+}
+
+fn what_is_planted_in_a_noted_tree_is_found() -> Verdict {
+    let place = place();
+    let workspace = place.workspace();
+    for directory in ["a/b/c", "a/d", "e/half"] {
+        std::fs::create_dir_all(workspace.join(directory)).unwrap();
+    }
+    let note = place.path("state/note");
+    let jail = || Jail::write(&workspace).with(|spec| spec.repositories = Some(note.clone()));
+    let tree = place.path("state/note.tree");
+    let written = || std::fs::metadata(&tree).map(|found| (found.ino(), found.len()));
+    let noted = || {
+        // As soon as the last change is well past, all is noted and no run writes it again.
+        crate::kit::eventually(|| {
+            let before = jail().sh("true").ok().then(&written);
+            let after = jail().sh("true").ok().then(&written);
+            matches!((before, after), (Some(Ok(before)), Some(Ok(after))) if before == after && after.1 > 500)
+        })
+    };
+    let config = format!("config core.fsmonitor {}", workspace.join("m").display());
+    for (plant, planted) in [
+        (format!("git init -q a/b/c; git -C a/b/c {config}"), "a/b/c"),
+        (
+            format!(
+                "git init -q $HOME/r; git -C $HOME/r {config}; cp -a $HOME/r a/d/r; touch -d 2001-01-01 a/d"
+            ),
+            "a/d/r",
+        ),
+        (format!("git init -q n; git -C n {config}; mv a/d/r n/; rm -r a; mv n a"), "a"),
+    ] {
+        check!(noted(), "it is never noted whole: {:?}", written());
+        let done = jail().sh(&plant);
+        check!(done.outcome.planted.len() == 1, "{plant}: {:?} {}", done.outcome, done.all());
+        use_git(&workspace, planted);
+        check!(!place.path("marker").exists(), "the host ran it: {plant}");
+    }
     Verdict::Passed
 }

@@ -35,10 +35,13 @@ pub(in crate::jail) fn check(plan: &JailPlan, layout: &Layout) -> Findings {
 fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
     let writable = view(plan) == Some(View::Writable);
     let held = layout.whole();
-    let mut found = Found::default();
-    if writable {
-        found = walk::repositories(&plan.workspace, layout.since, &|path| held.contains(path.as_os_str()));
-    }
+    let note = plan.repositories.as_deref().filter(|_| writable);
+    let skip = |path: &Path| held.contains(path.as_os_str());
+    let mut found = match note {
+        Some(note) => walk::again(&plan.workspace, layout.since, &skip, note),
+        None if writable => walk::repositories(&plan.workspace, layout.since, &skip),
+        None => Found::default(),
+    };
     if git_step(plan) == Some(true) {
         let parts =
             layout.known.iter().flat_map(|known| ["modules", "worktrees"].map(|part| known.join(part)));
@@ -53,7 +56,6 @@ fn repositories(plan: &JailPlan, layout: &Layout, findings: &mut Findings) {
         let setting = format!("{UNSEEN}{why}");
         findings.planted.push(Planted { file: path, setting, moved: None });
     }
-    let note = plan.repositories.as_deref().filter(|_| writable);
     let mut judge = Judge::new(&plan.workspace, layout, findings);
     let mut places = found.places;
     places.retain(|place| judge.place(place));

@@ -13,7 +13,9 @@ mod edit;
 mod index;
 mod judge;
 mod record;
+mod seen;
 mod survey;
+mod tree;
 mod walk;
 mod writeback;
 

@@ -127,9 +127,6 @@ fn wanted<'a>(workspace: &Path, noted: &'a [PathBuf], found: &'a [PathBuf]) -> V
 }
 
 fn write(file: &Path, places: &[&Path], sockets: &[&Path]) -> std::io::Result<()> {
-    if let Some(directory) = file.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    }
     let mut bytes = HEAD.to_vec();
     for (kind, paths) in [(REPOSITORY, places), (SOCKET, sockets)] {
         for path in paths {
@@ -137,11 +134,21 @@ fn write(file: &Path, places: &[&Path], sockets: &[&Path]) -> std::io::Result<()
             bytes.extend(path.as_os_str().as_bytes());
         }
     }
-    let fresh = file.with_extension(format!("{}.new", std::process::id()));
+    replace(file, &bytes)
+}
+
+/// Gives a file other content in one step.
+pub(super) fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(directory) = file.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    let mut fresh = file.as_os_str().to_owned();
+    fresh.push(format!(".{}.new", std::process::id()));
+    let fresh = Path::new(&fresh);
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
-    let written = options.open(&fresh)?.write_all(&bytes).and_then(|()| std::fs::rename(&fresh, file));
-    written.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+    let written = options.open(fresh)?.write_all(bytes).and_then(|()| std::fs::rename(fresh, file));
+    written.inspect_err(|_| drop(std::fs::remove_file(fresh)))
 }
 
 #[cfg(test)]

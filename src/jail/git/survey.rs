@@ -305,7 +305,7 @@ impl Survey<'_> {
         let note = record::open(file, self.workspace, self.layout.since, || {
             let whole = self.layout.whole();
             let since = self.layout.since;
-            let found = walk::repositories(self.workspace, since, &|path| whole.contains(path.as_os_str()));
+            let found = walk::first(self.workspace, since, &|path| whole.contains(path.as_os_str()), file);
             ([found.places, found.bare].concat(), found.sockets)
         });
         for path in &note.places {
@@ -413,6 +413,7 @@ pub(super) fn read(path: &Path, limit: u64) -> Vec<u8> {
     if !found.is_file() || found.len() > limit {
         return bytes;
     }
+    bytes.reserve_exact(usize::try_from(found.len()).unwrap_or_default() + 1);
     if let Ok(file) = std::fs::File::open(path)
         && file.take(limit).read_to_end(&mut bytes).is_err()
     {
