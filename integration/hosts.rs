@@ -48,6 +48,10 @@ impl Host {
     }
 
     fn swbox(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
         let mut command = if self.ordinary {
             let mut command = Command::new("setpriv");
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/env", "python3"]);
@@ -62,7 +66,7 @@ impl Host {
         }
         command.arg("--").arg(self.path("swbox")).args(words).envs(self.env.iter().cloned());
         command.current_dir(self.path("workspace")).env("TMPDIR", self.path("tmp")).stdin(Stdio::null());
-        command.output().unwrap()
+        command
     }
 
     fn doctor(&self) -> (Value, Option<i32>) {
@@ -296,6 +300,40 @@ fn a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run() {
         assert_eq!(told(&host, state, line), "", "{state}: {line}");
     }
     assert_eq!(told(&host, "implementing", "cat nothing"), "", "what only looks needs no right to write");
+}
+
+
+/// Names by a link lead where they lead on the host; what they are to the rules is what they are at the full level.
+#[test]
+fn a_workspace_behind_a_link_is_the_same_without_namespaces() {
+    if python("a_workspace_behind_a_link_is_the_same_without_namespaces") {
+        for under in [&[][..], &["--no-namespaces"]] {
+            let host = Host::new(if under.is_empty() { "names" } else { "names-filter" }, false, under);
+            let link = host.path("outside/lnk");
+            std::os::unix::fs::symlink(&host.place, &link).unwrap();
+            let workspace = link.join("workspace");
+            let run = |state: &str, line: String| {
+                let words = ["exec", "--state", state, "-c", &line];
+                let mut words = words.map(str::to_owned).to_vec();
+                words.splice(1..1, ["--workspace".to_owned(), workspace.to_string_lossy().into_owned()]);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let mut command = host.command(&words);
+                let output = command.current_dir(&workspace).env("PWD", &workspace).output().unwrap();
+                (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+            };
+            let shown = workspace.display();
+            for state in ["planning", "implementing", "testing"] {
+                let expected = format!("content\n{shown}\n");
+                let done = run(state, format!("cat {shown}/file; pwd"));
+                assert_eq!(done, (Some(0), expected), "{under:?} {state}");
+            }
+            assert_eq!(run("implementing", format!("echo new > {shown}/made")).0, Some(0), "{under:?}");
+            assert_eq!(fs::read_to_string(host.path("workspace/made")).unwrap(), "new\n");
+            // Beside it nothing can be read.
+            let beside = run("testing", format!("cat {}/outside/file", link.display()));
+            assert_eq!((beside.0, beside.1.as_str()), (Some(1), ""), "{under:?}");
+        }
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use swbox::jail::{
     protection,
 };
 use swbox::policy::{NetworkRight, Rights, WorkspaceRight};
-use swbox::profile::{Bind, Limits, Protection, Requirement, SandboxSpec};
+use swbox::profile::{Aliases, Bind, Limits, Protection, Requirement, SandboxSpec};
 use swbox::supervisor::notify::{Settings, Watcher};
 use swbox::supervisor::trace::Tracer;
 use swbox::supervisor::{self, Observed, Seen, Sink};
@@ -215,6 +215,7 @@ impl Jail {
             protections: protection::ALL.into_iter().map(|p| (p, Requirement::Degradable)).collect(),
             outputs: Vec::new(),
             repositories: None,
+            aliases: Aliases::default(),
         };
         Self { spec, host: probe(), keep: 1 << 20 }
     }

@@ -39,6 +39,8 @@ pub struct Environment {
     pub cwd: String,
     /// HOME, absolute.
     pub home: String,
+    /// Names of directories that lead to others by a link, absolute and plain: the name, and where it leads.
+    pub names: Vec<(String, String)>,
     /// The user's own command rows.
     pub rows: UserRows,
 }
@@ -136,7 +138,7 @@ pub fn classify_line(source: &str, environment: &Environment) -> Classification 
 
 /// Classifies a script that was read from `source`.
 pub fn classify(source: &str, script: &Script, environment: &Environment) -> Classification {
-    let place = Place::at(&environment.cwd, &environment.home);
+    let place = Place::at(&environment.cwd, &environment.home).with_names(&environment.names);
     let mut judge = Judge::new(&environment.rows, place);
     judge.script(script, source);
     let mut segments = judge.segments;

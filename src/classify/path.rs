@@ -15,17 +15,43 @@ pub struct Place {
     elsewhere: bool,
     /// HOME, for `~`.
     pub home: String,
+    /// Names that lead elsewhere: the name, and where it leads.
+    names: Vec<(String, String)>,
 }
 
 impl Place {
     /// One directory.
     pub fn at(directory: &str, home: &str) -> Self {
-        Self { known: vec![directory.to_owned()], elsewhere: false, home: home.to_owned() }
+        Self { known: vec![directory.to_owned()], elsewhere: false, home: home.to_owned(), names: Vec::new() }
     }
 
     /// Any directory.
     pub fn unknown(home: &str) -> Self {
-        Self { known: Vec::new(), elsewhere: true, home: home.to_owned() }
+        Self { known: Vec::new(), elsewhere: true, home: home.to_owned(), names: Vec::new() }
+    }
+
+    /// Where these names lead elsewhere, the earlier ones first.
+    #[must_use]
+    pub fn with_names(mut self, names: &[(String, String)]) -> Self {
+        self.names = names.to_vec();
+        self
+    }
+
+    /// Any directory, with the names of this one.
+    #[must_use]
+    pub fn lost(&self) -> Self {
+        Self::unknown(&self.home).with_names(&self.names)
+    }
+
+    /// A plain path with what its beginning leads to.
+    fn led(&self, mut path: String) -> String {
+        for (name, real) in &self.names {
+            let rest = path.strip_prefix(name.as_str());
+            if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                path = [real, rest].concat();
+            }
+        }
+        path
     }
 
     /// The directories, and whether it may be another one.
@@ -40,7 +66,7 @@ impl Place {
             return named(Some(path));
         }
         for directory in &self.known {
-            named(Some(normalise(directory, text)));
+            named(Some(self.led(normalise(directory, text))));
         }
         if self.elsewhere {
             named(None);
@@ -51,15 +77,15 @@ impl Place {
     pub fn fixed(&self, text: &str) -> Option<String> {
         match text.strip_prefix('~') {
             Some("") => Some(normalise("", &self.home)),
-            Some(rest) if rest.starts_with('/') => Some(normalise(&self.home, rest)),
-            _ => text.starts_with('/').then(|| normalise("", text)),
+            Some(rest) if rest.starts_with('/') => Some(self.led(normalise(&self.home, rest))),
+            _ => text.starts_with('/').then(|| self.led(normalise("", text))),
         }
     }
 
     /// The place after `cd text` that worked; none: nobody knows where to.
     #[must_use]
     pub fn moved(&self, text: Option<&str>) -> Self {
-        let mut place = Self { known: Vec::new(), elsewhere: text.is_none(), home: self.home.clone() };
+        let mut place = Self { elsewhere: text.is_none(), ..self.lost() };
         self.each(text.unwrap_or("/"), |directory| match directory {
             Some(directory) if text.is_some() => place.add(directory),
             _ => place.elsewhere = true,

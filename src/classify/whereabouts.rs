@@ -74,7 +74,7 @@ pub(super) struct Whereabouts {
 impl Whereabouts {
     /// A line that begins in `place`.
     pub(super) fn new(place: Place) -> Self {
-        let unknown = Place::unknown(&place.home);
+        let unknown = place.lost();
         let shell = Shell { id: 0, place: place.clone(), chains: Vec::new(), looped: 0 };
         Self {
             shells: vec![shell],

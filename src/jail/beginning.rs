@@ -116,6 +116,7 @@ mod tests {
         let task = Task {
             workspace: Path::new("/home/u/w"),
             cwd: Path::new("/home/u/w"),
+            pwd: Path::new("/home/u/w"),
             rights,
             executes: rights.workspace == WorkspaceRight::ThrowAway,
             blocked_env: &[],

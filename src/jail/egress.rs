@@ -48,7 +48,7 @@ mod tests {
     use crate::jail::probe::Host;
     use crate::jail::seccomp::Sockets;
     use crate::policy::{NetworkRight, Rights, WorkspaceRight};
-    use crate::profile::{Limits, Protection, Requirement, SandboxSpec};
+    use crate::profile::{Aliases, Limits, Protection, Requirement, SandboxSpec};
     use crate::proxy::environment::CONNECT_PROGRAM;
 
     fn plan(
@@ -79,6 +79,7 @@ mod tests {
             protections,
             outputs: Vec::new(),
             repositories: None,
+            aliases: Aliases::default(),
         };
         let host = Host { level, landlock_abi: 7, seccomp: true, uid: 1000, gid: 1000 };
         crate::jail::plan(&spec, &host, &["curl".into()])

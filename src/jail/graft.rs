@@ -41,6 +41,8 @@ enum Carried<'a> {
     Tree(OwnedFd, Kind),
     /// A link to be made where nothing is.
     Link(PathBuf),
+    /// A link to be made where nothing is, nor anything in its way.
+    Alias(&'a Path),
     /// A file to be made where nothing is.
     File(&'a [u8]),
 }
@@ -111,6 +113,7 @@ fn carried<'a>(
         let path = match step {
             Step::Dir { path, .. }
             | Step::Symlink { path, .. }
+            | Step::Alias { path, .. }
             | Step::Bind { path, .. }
             | Step::Device { path }
             | Step::Own { path }
@@ -135,9 +138,16 @@ fn carried<'a>(
         if !below(path, around) || others() || taken() {
             continue;
         }
-        if let Step::File { bytes, .. } = step {
-            found.push((path, Carried::File(bytes)));
-            continue;
+        match step {
+            Step::File { bytes, .. } => {
+                found.push((path, Carried::File(bytes)));
+                continue;
+            }
+            Step::Alias { target, .. } => {
+                found.push((path, Carried::Alias(target)));
+                continue;
+            }
+            _ => {}
         }
         let place = match points.own(path) {
             Err(Errno::NOENT) => continue,
@@ -168,6 +178,10 @@ fn lay(tree: &OwnedFd, path: &Path, carried: &Carried<'_>) -> io::Result<()> {
             let parent = point(tree, parent, Kind::Directory)?;
             Ok(made(rustix::fs::symlinkat(text.as_path(), &parent, name))?)
         }
+        Carried::Alias(target) => {
+            let _ = offer(tree, (parent, name), target);
+            Ok(())
+        }
         Carried::File(bytes) => {
             let parent = point(tree, parent, Kind::Directory)?;
             match create(&parent, name, 0o644) {
@@ -178,6 +192,19 @@ fn lay(tree: &OwnedFd, path: &Path, carried: &Carried<'_>) -> io::Result<()> {
             }
         }
     }
+}
+
+/// A link in a shared directory. It is a convenience: what the session's commands have put in its way stays, and no mount
+/// is crossed, so that nothing is made on the host.
+fn offer(tree: &OwnedFd, (parent, name): (&Path, &OsStr), target: &Path) -> rustix::io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH | ResolveFlags::NO_XDEV;
+    let mut at = rustix::fs::openat2(tree, ".", flags, Mode::empty(), resolve)?;
+    for part in parent {
+        made(rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o755)))?;
+        at = rustix::fs::openat2(&at, part, flags, Mode::empty(), resolve)?;
+    }
+    rustix::fs::symlinkat(target, &at, name)
 }
 
 /// The mount point `path` in a shared directory, made where it does not exist.

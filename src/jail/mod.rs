@@ -4,6 +4,7 @@
 
 pub mod act;
 mod ahead;
+mod aliases;
 mod beginning;
 pub mod doctor;
 mod egress;

@@ -242,6 +242,7 @@ impl Root {
         match step {
             Step::Dir { path, mode } => self.directory(path, *mode).at(Stage::Directory, path),
             Step::Symlink { path, target } => self.points.link(path, target).at(Stage::Directory, path),
+            Step::Alias { path, target } => self.points.alias(path, target).at(Stage::Directory, path),
             Step::Device { path } => self.device(path).at(Stage::Device, path),
             Step::Proc => self.proc().at(Stage::Proc, &"/proc"),
             Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),

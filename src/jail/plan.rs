@@ -135,6 +135,13 @@ pub enum Step {
         /// Its text.
         target: PathBuf,
     },
+    /// A name of the workspace or of HOME that a link of the host gives it: a link on the scratch, where nothing else is.
+    Alias {
+        /// Where.
+        path: PathBuf,
+        /// The real directory.
+        target: PathBuf,
+    },
     /// A tree of the host at its own path; a symbolic link is made again and its target bound.
     Bind {
         /// Where, on the host and inside.
@@ -208,6 +215,7 @@ impl Step {
         match self {
             Self::Dir { path, .. }
             | Self::Symlink { path, .. }
+            | Self::Alias { path, .. }
             | Self::Bind { path, .. }
             | Self::Device { path }
             | Self::Own { path }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::aliases;
 use super::outcome::Level;
 use super::outputs::Outputs;
 use super::plan::{Access, Grant, JailPlan, LandlockPlan, Namespaces, Step, View};
@@ -249,6 +250,7 @@ fn steps(spec: &SandboxSpec, host: &Host, shape: Shape, view: View, egress: bool
     }
     tree.put(&spec.workspace, Step::Workspace { view });
     let mut steps = tree.steps();
+    steps.extend(aliases::steps(spec, &steps));
     steps.extend(hidden_of_proc(host.uid));
     finish(spec, view, &mut steps);
     steps

@@ -150,6 +150,18 @@ impl Points {
         }
     }
 
+    /// Makes a symbolic link where nothing is, on the scratch alone: never in a tree of the host.
+    pub(super) fn alias(&mut self, path: &Path, target: &Path) -> io::Result<()> {
+        let parent = above(path).ok_or(Errno::INVAL)?;
+        if !self.plain(parent, Mode::from_raw_mode(0o755))? {
+            return Ok(());
+        }
+        match rustix::fs::symlinkat(target, &self.root, inside(path)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Makes a file with these bytes; `false` where something is there already.
     pub(super) fn file(&mut self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
         let (Some(parent), Some(name)) = (above(path), path.file_name()) else {

@@ -58,7 +58,7 @@ pub(super) fn environment(
     let runtime = anchors.variable("XDG_RUNTIME_DIR").filter(|path| Path::new(path).starts_with("/run/user"));
     env.extend(runtime.map(|path| ("XDG_RUNTIME_DIR".into(), path.to_owned())));
     env.insert("HOME".into(), facts.home.clone().into_os_string());
-    env.insert("PWD".into(), task.cwd.as_os_str().to_owned());
+    env.insert("PWD".into(), task.pwd.as_os_str().to_owned());
     env.insert("SHELL".into(), "/bin/bash".into());
     env.insert("PATH".into(), search_path(profile, task, anchors, executable));
     for (name, value) in task.env_overrides {

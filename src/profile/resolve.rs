@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::alias::Aliases;
 use super::environment::environment;
 use super::gitconfig;
 use super::model::Profile;
@@ -35,6 +36,8 @@ pub struct HostFacts {
     pub cache: PathBuf,
     /// Where it is noted which repositories this workspace has.
     pub repositories: Option<PathBuf>,
+    /// Names that lead to the workspace or to HOME by a link. The environment has real names in their place.
+    pub aliases: Aliases,
 }
 
 /// What is to be run where, with which rights.
@@ -44,6 +47,8 @@ pub struct Task<'a> {
     pub workspace: &'a Path,
     /// Where the command starts.
     pub cwd: &'a Path,
+    /// How its shell names that: the caller's own name for it, or `cwd`.
+    pub pwd: &'a Path,
     /// What the state grants.
     pub rights: &'a Rights,
     /// Whether programs run whose effect the text cannot show (builds, tests): they get caches.
@@ -97,7 +102,7 @@ pub fn secret_places(profile: &Profile, anchors: &Anchors<'_>) -> Vec<PathBuf> {
 /// The spec of one command.
 pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> SandboxSpec {
     let anchors = Anchors { home: &facts.home, workspace: task.workspace, env: &facts.env };
-    let mut binds = Binds { found: Vec::new(), workspace: task.workspace };
+    let mut binds = Binds { found: Vec::new(), workspace: task.workspace, aliases: &facts.aliases };
     for place in &profile.binds.system {
         binds.add(place, &anchors, false, true);
     }
@@ -169,6 +174,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
             .map(|path| path.0.clone())
             .collect(),
         repositories: facts.repositories.clone(),
+        aliases: facts.aliases.clone(),
         binds: binds.found,
     }
 }
@@ -191,11 +197,13 @@ fn over(state: &Limits, profile: Limits) -> Limits {
 struct Binds<'a> {
     found: Vec<Bind>,
     workspace: &'a Path,
+    aliases: &'a Aliases,
 }
 
 impl Binds<'_> {
     fn add(&mut self, place: &Place, anchors: &Anchors<'_>, writable: bool, exec: bool) {
         let Some(path) = place.resolve(anchors) else { return };
+        let path = self.aliases.real(&path).into_owned();
         // Nothing is ever bound inside the workspace (it is visible by itself), nor HOME or what holds it as a whole
         // unless it is a system directory that a private HOME is mounted over.
         let everything = path.as_os_str() == "/" || path.as_os_str() == anchors.home.as_os_str();
@@ -298,6 +306,7 @@ mod tests {
         let task = Task {
             workspace: Path::new("/home/u/w"),
             cwd: Path::new("/home/u/w/src"),
+            pwd: Path::new("/home/u/w/src"),
             rights: &rights,
             executes: right == WorkspaceRight::ThrowAway,
             blocked_env: &["SECRET_*".to_owned(), "TZ".to_owned()],
@@ -415,6 +424,7 @@ mod tests {
         let mut task = Task {
             workspace: Path::new("/w"),
             cwd: Path::new("/w"),
+            pwd: Path::new("/w"),
             rights: &rights,
             executes: true,
             blocked_env: &[],
@@ -475,6 +485,7 @@ mod tests {
         let task = Task {
             workspace: Path::new("/w"),
             cwd: Path::new("/w"),
+            pwd: Path::new("/w"),
             rights: &rights,
             executes: false,
             blocked_env: &[],

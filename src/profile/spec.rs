@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::alias::Aliases;
 use crate::policy::Rights;
 
 /// A tree of the host that is visible inside at the same path.
@@ -117,4 +118,6 @@ pub struct SandboxSpec {
     pub outputs: Vec<PathBuf>,
     /// Where swbox notes which repositories the workspace has; no command sees it.
     pub repositories: Option<PathBuf>,
+    /// Names that lead to the workspace or to HOME by a link of the host.
+    pub aliases: Aliases,
 }

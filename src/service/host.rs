@@ -13,6 +13,7 @@ use rustix::fs::FileType;
 
 use crate::diagnostic::Diagnostic;
 use crate::jail::Places;
+use crate::profile::alias::{self, Aliases};
 use crate::profile::resolve::secret_places;
 use crate::profile::value::Anchors;
 use crate::profile::{HostFacts, Profile, builtin};
@@ -28,13 +29,18 @@ const APPEND_LIMIT: u64 = 64 * 1024;
 /// # Errors
 /// `no_home` where neither HOME nor the account names a home directory.
 pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
-    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let named = variable(&env, "HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home = named.or_else(home_of_account).ok_or_else(|| {
         Diagnostic::new("no_home", "HOME is not set, and this account has no home directory")
             .help("set HOME to an absolute path; it need not exist")
     })?;
-    let home = fs::canonicalize(&home).unwrap_or_else(|_| plain(&home));
+    let (called, home) = (alias::plain(&home), fs::canonicalize(&home).unwrap_or_else(|_| plain(&home)));
+    let mut aliases = Aliases::default();
+    if let Some(called) = called {
+        aliases.add(&called, &home);
+        call(&mut env, &aliases);
+    }
     let place = |name: &str, below: &str| {
         let set = variable(&env, name).map(Path::new).filter(|path| path.is_absolute());
         set.map_or_else(|| home.join(below), plain)
@@ -62,7 +68,21 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         own,
         env,
         home,
+        aliases,
     })
+}
+
+/// Variables by real names where they have others, so that places and PATH are compared with what is held. The shell's own
+/// directory stays what it calls it.
+pub(super) fn call(env: &mut [(OsString, OsString)], aliases: &Aliases) {
+    if aliases.all().is_empty() {
+        return;
+    }
+    for (_, value) in env.iter_mut().filter(|(name, _)| name != "PWD") {
+        if let Some(real) = aliases.value(value) {
+            *value = real;
+        }
+    }
 }
 
 /// Where root keeps what it writes: not in a place of another user's (`sudo` with that one's HOME), whom files of root's would

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::request::Command;
 use crate::classify::{self, Classification, Environment, UserRows};
 use crate::diagnostic::Diagnostic;
+use crate::profile::HostFacts;
 use crate::shell::{self, Script, Span, Value};
 
 /// The kernel takes no longer argument, its NUL included.
@@ -108,10 +109,19 @@ fn of_argv(words: &[OsString]) -> Result<Reading, Diagnostic> {
     Ok(Reading { source, script })
 }
 
+/// What classification is told of the world, wherever a command starts.
+pub(super) fn known(facts: &HostFacts, rows: &UserRows) -> Environment {
+    let names = facts.aliases.all().iter().map(|alias| (text(&alias.name), text(&alias.real)));
+    Environment { cwd: String::new(), home: text(&facts.home), names: names.collect(), rows: rows.clone() }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 /// The segments with what each does.
-pub(super) fn classify(reading: &Reading, cwd: &Path, home: &Path, rows: &UserRows) -> Classification {
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let environment = Environment { cwd: text(cwd), home: text(home), rows: rows.clone() };
+pub(super) fn classify(reading: &Reading, cwd: &Path, facts: &HostFacts, rows: &UserRows) -> Classification {
+    let environment = Environment { cwd: text(cwd), ..known(facts, rows) };
     classify::classify(&reading.source, &reading.script, &environment)
 }
 

@@ -285,6 +285,7 @@ pub(super) fn plan(
     let task = Task {
         workspace: &setting.place.workspace,
         cwd: &setting.place.cwd,
+        pwd: &setting.place.pwd(),
         rights,
         executes,
         blocked_env: &state.blocked_env,

@@ -148,7 +148,7 @@ impl Setting {
         let begun = Instant::now();
         let reading = reading::read(command)?;
         let rows = &self.chosen.profile.commands;
-        let classification = reading::classify(&reading, &self.place.cwd, &self.facts.home, rows);
+        let classification = reading::classify(&reading, &self.place.cwd, &self.facts, rows);
         let source = reading.source;
         let law = policy.require_state(&self.state)?;
         let mut evaluation = policy.evaluate(law, &source, &classification);
@@ -223,12 +223,14 @@ impl Ground {
     /// # Errors
     /// As for [`Setting::new`].
     pub(super) fn find(law: &Law, joins: bool) -> Result<Self, Diagnostic> {
-        let facts = host::facts()?;
+        let mut facts = host::facts()?;
         if let Some(found) = session::named(&facts, law, joins)? {
             let place = place_of(&found, &facts, law)?;
+            place.tell(&mut facts);
             return Ok(Self::Session(Box::new(Seat { facts, place, found })));
         }
         let place = workspace::find(law.workspace.as_deref(), &facts, law.allow_home)?;
+        place.tell(&mut facts);
         if let Some(found) = session::of_workspace(&facts, &place.workspace, law, joins)? {
             return Ok(Self::Session(Box::new(Seat { facts, place, found })));
         }
@@ -319,7 +321,7 @@ impl Reader {
     /// A line that bash could not be given.
     pub fn read(&self, line: &OsStr) -> Result<(String, Classification), Diagnostic> {
         let reading = reading::read(&Command::line(line))?;
-        let classification = reading::classify(&reading, &self.cwd, &self.facts.home, &self.rows);
+        let classification = reading::classify(&reading, &self.cwd, &self.facts, &self.rows);
         Ok((reading.source, classification))
     }
 }

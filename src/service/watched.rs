@@ -5,6 +5,7 @@
 use std::borrow::Borrow;
 
 use super::effects::{self, Choice, Effects, Events, Eyes, Ground, Needs, Signs, Watching};
+use super::reading;
 use super::report::Judgement;
 use super::request::{Command, Observe, Run};
 use super::setting::Setting;
@@ -248,6 +249,7 @@ fn eyes<'a>(
         keeps: rights.workspace == WorkspaceRight::Write,
         secrets,
         events,
+        world: reading::known(&setting.facts, &setting.chosen.profile.commands),
     };
     Ok(Eyes::new(ground, watching))
 }

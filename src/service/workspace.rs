@@ -1,11 +1,22 @@
-//! Finding the workspace.
+//! Finding the workspace, and by which names the caller speaks of it.
+//!
+//! Danger: `$PWD`, `--workspace` and links are whoever's who calls. They give names; the workspace is where the real path
+//! leads, and what is checked and held is that.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
+use super::host::{call, variable};
 use crate::diagnostic::Diagnostic;
 use crate::profile::HostFacts;
+use crate::profile::alias::{self, Aliases};
 use crate::profile::resolve::check_workspace;
+use crate::profile::value::lies_in;
+
+/// Variables that may name the workspace, the shell's first: harnesses hand the others on to what they start.
+const NAMING: [&str; 3] = [SHELLS, "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
+const SHELLS: &str = "PWD";
 
 /// Where a command works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +29,98 @@ pub(super) struct Place {
     pub(super) caller: PathBuf,
     /// What a person should know of the choice.
     pub(super) notice: Option<String>,
+    /// Names that lead to the workspace or to HOME by a link.
+    pub(super) aliases: Aliases,
+    /// What the caller calls directories: its name, and the real one. What lies in that is named alike.
+    called: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Place {
+    fn new(workspace: PathBuf, cwd: PathBuf, notice: Option<String>, facts: &HostFacts) -> Self {
+        let (caller, aliases) = (cwd.clone(), facts.aliases.clone());
+        Self { workspace, cwd, caller, notice, aliases, called: Vec::new() }
+    }
+
+    /// The directory where the command starts, as the caller's shell would name it.
+    pub(super) fn pwd(&self) -> PathBuf {
+        let mut named = self.called.iter().filter_map(|(name, real)| alias::moved(&self.cwd, real, name));
+        named.next().unwrap_or_else(|| self.cwd.clone())
+    }
+
+    /// Hands the names on to all that is worked out from the host.
+    pub(super) fn tell(&self, facts: &mut HostFacts) {
+        if facts.aliases != self.aliases {
+            facts.aliases = self.aliases.clone();
+            call(&mut facts.env, &self.aliases);
+        }
+    }
+
+    /// Takes in what the caller calls the workspace. `here` is where it is, `chosen` what it has chosen. Where all names are
+    /// the real ones nothing is asked of the system.
+    fn name(&mut self, chosen: Option<&Path>, here: Option<&Path>, facts: &HostFacts) {
+        let starts_there = here.is_some_and(|here| lies_in(here, &self.workspace));
+        let mut spoken = here.map(Path::to_owned);
+        for naming in NAMING {
+            let named = variable(&facts.env, naming).map(Path::new);
+            let other = named.filter(|named| here.is_none_or(|here| here.as_os_str() != named.as_os_str()));
+            let Some(name) = other.and_then(alias::plain) else { continue };
+            let is_shells = naming == SHELLS && here.is_some_and(|here| is_same(&name, here));
+            if is_shells {
+                if starts_there {
+                    self.called.push((name.clone(), self.cwd.clone()));
+                }
+                spoken = Some(name.clone());
+            }
+            self.add(&name, is_shells);
+        }
+        if let Some(chosen) = chosen.filter(|chosen| chosen.as_os_str() != self.workspace.as_os_str()) {
+            let name = spoken.map_or_else(|| chosen.to_owned(), |spoken| spoken.join(chosen));
+            // A command that does not start where its caller is starts where that said.
+            self.add(&without_dots(&name), !starts_there);
+        }
+    }
+
+    /// Takes in an absolute name that may lead into the workspace, by its shortest part that does; `calls` says whether the
+    /// command's shell is to use it.
+    fn add(&mut self, name: &Path, calls: bool) {
+        let inside = |real: &Path| lies_in(real, &self.workspace);
+        let known = inside(&self.aliases.real(name));
+        if !known && !fs::canonicalize(name).is_ok_and(|real| inside(&real)) {
+            return;
+        }
+        let mut parts: Vec<&Path> = name.ancestors().collect();
+        parts.reverse();
+        let led = parts.into_iter().find_map(|part| {
+            let real =
+                if known { self.aliases.real(part).into_owned() } else { fs::canonicalize(part).ok()? };
+            inside(&real).then_some((part, real))
+        });
+        if let Some((part, real)) = led {
+            self.aliases.add(part, &real);
+            if calls {
+                self.called.push((part.to_owned(), real));
+            }
+        }
+    }
+}
+
+/// Whether `name` leads to the directory `here`.
+fn is_same(name: &Path, here: &Path) -> bool {
+    let of = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    of(here).is_some_and(|here| of(name) == Some(here))
+}
+
+/// What an absolute path says by its text, as `cd` reads it.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The workspace and the directory in it.
@@ -33,7 +136,9 @@ pub(super) fn find(chosen: Option<&Path>, facts: &HostFacts, allow_home: bool) -
         })?;
         let workspace = around(&here, facts);
         check_workspace(&workspace, facts, allow_home)?;
-        return Ok(Place { workspace, caller: here.clone(), cwd: here, notice: None });
+        let mut place = Place::new(workspace, here.clone(), None, facts);
+        place.name(None, Some(&here), facts);
+        return Ok(place);
     };
     let workspace = fs::canonicalize(chosen).map_err(|error| {
         Diagnostic::new(
@@ -50,19 +155,18 @@ pub(super) fn find(chosen: Option<&Path>, facts: &HostFacts, allow_home: bool) -
         .help("name the directory that holds it"));
     }
     check_workspace(&workspace, facts, allow_home)?;
-    Ok(match here {
-        Ok(cwd) if cwd.starts_with(&workspace) => Place { workspace, caller: cwd.clone(), cwd, notice: None },
-        Ok(_) => Place { cwd: workspace.clone(), caller: workspace.clone(), workspace, notice: None },
-        Err(error) => Place {
-            notice: Some(format!(
-                "the current directory is gone ({error}); the command starts in {}",
-                workspace.display()
-            )),
-            cwd: workspace.clone(),
-            caller: workspace.clone(),
-            workspace,
-        },
-    })
+    let (cwd, notice) = match &here {
+        Ok(here) if here.starts_with(&workspace) => (here.clone(), None),
+        Ok(_) => (workspace.clone(), None),
+        Err(error) => {
+            let shown = workspace.display();
+            let gone = format!("the current directory is gone ({error}); the command starts in {shown}");
+            (workspace.clone(), Some(gone))
+        }
+    };
+    let mut place = Place::new(workspace, cwd, notice, facts);
+    place.name(Some(chosen), here.as_deref().ok(), facts);
+    Ok(place)
 }
 
 /// The repository around `here`, as far as it may be a workspace, else `here`.

@@ -13,7 +13,7 @@ use rustix::io::FdFlags;
 
 use crate::diagnostic::Diagnostic;
 use crate::policy::{NetworkRight, Rights, WorkspaceRight};
-use crate::profile::{Bind, Limits, SandboxSpec};
+use crate::profile::{Aliases, Bind, Limits, SandboxSpec};
 
 /// A variable of the caller that must not come in.
 pub(super) const VARIABLE: &str = "SWBOX_DOCTOR_SECRET";
@@ -137,6 +137,7 @@ impl Scene {
             limits: Limits { timeout: Some(std::time::Duration::from_secs(20)), ..Limits::default() },
             outputs: Vec::new(),
             repositories: None,
+            aliases: Aliases::default(),
             protections: super::protection::ALL
                 .into_iter()
                 .map(|protection| (protection, crate::profile::Requirement::Degradable))

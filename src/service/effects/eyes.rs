@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::attribute::{Ground, Refused, attribute};
 use super::choose::Choice;
 use super::events::{Events, bytes, text};
-use super::programs::{Processes, environment, readings};
+use super::programs::{Processes, readings};
 use super::tally::Tally;
 use super::undeclared::{Declared, Undeclared};
 use super::{Effects, Stopped, Touched};
@@ -72,15 +72,17 @@ pub(in crate::service) struct Watching<'a> {
     pub(in crate::service) secrets: &'a [String],
     /// Where events go.
     pub(in crate::service) events: Option<Events>,
+    /// What classification is told of the world, for arguments: their paths are only compared, so no directory is named.
+    pub(in crate::service) world: Environment,
 }
 
 impl<'a> Eyes<'a> {
     /// The watcher of a run whose refusals are explained by `ground`.
     pub(in crate::service) fn new(ground: Ground<'a>, watching: Watching<'a>) -> Self {
-        let Watching { choice, of_line, keeps, secrets, events } = watching;
+        let Watching { choice, of_line, keeps, secrets, events, world } = watching;
         Self {
             judges: ground.policy.judges_programs(ground.law, ground.line),
-            environment: environment(ground.anchors.home, &ground.profile.commands),
+            environment: world,
             processes: Processes::new(of_line),
             denials: Vec::new(),
             further: HashMap::new(),

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::classify::{self, Classification, Environment, UserRows};
+use crate::classify::{self, Classification, Environment};
 use crate::shell;
 use crate::supervisor::Program;
 
@@ -185,11 +185,6 @@ pub(super) fn readings(program: &Program, environment: &Environment) -> Vec<Clas
         .collect()
 }
 
-/// What classification is told of the world, for arguments: their paths are only compared, so no directory is named.
-pub(super) fn environment(home: &Path, rows: &UserRows) -> Environment {
-    Environment { cwd: String::new(), home: home.to_string_lossy().into_owned(), rows: rows.clone() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,8 +199,8 @@ mod tests {
     }
 
     fn commands(file: &str, argv: &[&str]) -> Vec<String> {
-        let readings =
-            readings(&program(file, argv), &environment(Path::new("/home/u"), &UserRows::default()));
+        let world = Environment { home: "/home/u".to_owned(), ..Environment::default() };
+        let readings = readings(&program(file, argv), &world);
         readings.iter().flat_map(|reading| &reading.segments).map(|segment| segment.argv.join(" ")).collect()
     }
 

@@ -5,6 +5,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::jail::{JailPlan, Level, Step, View};
+use crate::profile::alias;
 
 /// How a path of the host appears inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,13 @@ pub(super) enum Sight {
 
 /// How `path` (absolute, without dots) appears.
 pub(super) fn sight(plan: &JailPlan, path: &Path) -> Sight {
+    let mut real = path.to_owned();
+    for step in &plan.steps {
+        if let Step::Alias { path, target } = step {
+            real = alias::moved(&real, path, target).unwrap_or(real);
+        }
+    }
+    let path = real.as_path();
     let secret = |step: &Step| matches!(step, Step::Secret { path: secret } if path.starts_with(secret));
     let hidden = plan.steps.iter().any(secret);
     if plan.level != Level::Full {
@@ -40,7 +48,7 @@ pub(super) fn sight(plan: &JailPlan, path: &Path) -> Sight {
             Step::Pts => (Path::new("/dev/pts"), Sight::Shown),
             Step::Workspace { view: View::Names } => (plan.workspace.as_path(), Sight::Name),
             Step::Workspace { .. } => (plan.workspace.as_path(), Sight::Shown),
-            Step::Git { .. } | Step::Protect { .. } | Step::Secret { .. } => continue,
+            Step::Git { .. } | Step::Protect { .. } | Step::Secret { .. } | Step::Alias { .. } => continue,
         };
         let depth = place.components().count();
         if path.starts_with(place) && depth >= nearest.0 {

@@ -5,13 +5,14 @@
 //! states whose commands may run anything anyway, and to none that writes to git or counts as evidence.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::classify::{Classification, environment};
 use crate::jail::{Farewell, JailPlan};
+use crate::profile::Aliases;
 use crate::service::request::Command;
 use crate::shell::{Trust, Value};
 use crate::store::mask;
@@ -93,13 +94,14 @@ impl Carried {
         }
     }
 
-    /// Takes what a shell ended with; `began` is what it began with. Says what is not carried.
+    /// Takes what a shell ended with; `began` is what it began with. Says what is not carried. Paths are carried by their
+    /// real names: the next caller may have others.
     pub(super) fn take(
         &mut self,
         farewell: &Farewell,
         began: &BTreeMap<OsString, OsString>,
-        workspace: &Path,
-        caller: &Path,
+        (workspace, caller): (&Path, &Path),
+        aliases: &Aliases,
     ) -> Vec<String> {
         let mut notices = Vec::new();
         let real = std::fs::canonicalize(&farewell.directory).unwrap_or_default();
@@ -128,7 +130,8 @@ impl Carried {
                 notices.push(format!("{name} looks like a secret and is not carried over"));
                 continue;
             }
-            self.env.insert(name.to_owned(), Some(value.to_owned()));
+            let real = aliases.value(OsStr::new(value)).and_then(|real| real.into_string().ok());
+            self.env.insert(name.to_owned(), Some(real.unwrap_or_else(|| value.to_owned())));
         }
         let size = |env: &BTreeMap<String, Option<String>>| -> usize {
             env.iter().map(|(name, value)| name.len() + value.as_ref().map_or(0, String::len)).sum()
@@ -177,7 +180,7 @@ mod tests {
         ]);
         let mut carried = Carried::default();
         let farewell = Farewell { directory: workspace.clone(), env: ended };
-        let notices = carried.take(&farewell, &began, &workspace, &workspace);
+        let notices = carried.take(&farewell, &began, (&workspace, &workspace), &Aliases::default());
         let kept: Vec<(&str, Option<&str>)> =
             carried.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
         assert_eq!(kept, [("B", None), ("C", Some("3"))]);
@@ -185,7 +188,7 @@ mod tests {
         assert_eq!(carried.start(&workspace, &workspace), Some(workspace.clone()));
         assert_eq!(carried.start(&workspace, Path::new("/")), None, "the caller has moved");
         let outside = Farewell { directory: "/".into(), env: began.clone() };
-        assert_eq!(carried.take(&outside, &began, &workspace, &workspace).len(), 1);
+        assert_eq!(carried.take(&outside, &began, (&workspace, &workspace), &Aliases::default()).len(), 1);
         assert_eq!(carried.start(&workspace, &workspace), None);
     }
 

@@ -476,14 +476,14 @@ fn write_end(
         ..SessionShown::default()
     };
     let farewell = launched.as_ref().ok().and_then(|outcome| outcome.farewell.as_ref());
-    let caller = setting.place.caller.clone();
+    let (caller, aliases) = (setting.place.caller.clone(), setting.place.aliases.clone());
     let carry = |kept: &mut Kept| {
         if let Some(effects) = &effects {
             kept.missed(key, effects.misses_reads());
             kept.unwatched = choice != Choice::OFF && effects.choice == Choice::OFF;
         }
         match farewell {
-            Some(farewell) => kept.carried.take(farewell, &plan.env, &workspace, &caller),
+            Some(farewell) => kept.carried.take(farewell, &plan.env, (&workspace, &caller), &aliases),
             None => Vec::new(),
         }
     };
