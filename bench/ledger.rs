@@ -132,6 +132,7 @@ fn whole(
     let task = Task {
         workspace,
         cwd: workspace,
+        pwd: workspace,
         rights: &rights,
         executes: false,
         blocked_env: &[],

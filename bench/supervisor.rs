@@ -195,6 +195,7 @@ fn planned(workspace: &Path, work: &str) -> Result<JailPlan, Failure> {
     let task = Task {
         workspace,
         cwd: workspace,
+        pwd: workspace,
         rights: &rights,
         executes: false,
         blocked_env: &[],

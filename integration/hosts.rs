@@ -165,7 +165,7 @@ fn places_of_another_user_in_the_environment_hold_nothing_up() {
             let mut host = Host::new("another", ordinary, under);
             let closed = host.path("closed");
             fs::create_dir(&closed).unwrap();
-            fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
             // A link that leads in a circle is no better.
             std::os::unix::fs::symlink("circle", host.path("circle")).unwrap();
             for place in ["closed/home", "outside/file/home", "circle"] {
@@ -301,7 +301,6 @@ fn a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run() {
     }
     assert_eq!(told(&host, "implementing", "cat nothing"), "", "what only looks needs no right to write");
 }
-
 
 /// Names by a link lead where they lead on the host; what they are to the rules is what they are at the full level.
 #[test]

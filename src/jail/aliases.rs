@@ -63,6 +63,7 @@ mod tests {
         }
         let facts = HostFacts {
             home: home.to_owned(),
+            secrets: builtin::find("base").unwrap().hidden.iter().map(PathBuf::from).collect(),
             gitconfig: b"[user]\n\tname = x\n".to_vec(),
             aliases,
             ..HostFacts::default()
