@@ -270,6 +270,53 @@ fn a_host_is_named_by_whoever_asks_for_it() {
 }
 
 #[test]
+fn no_way_is_named_to_where_no_state_may_write() {
+    let project = Project::new();
+    let profile = project.outside().join("opened.toml");
+    let opened = project.outside().join("opened");
+    fs::write(&profile, format!("extends = [\"base\"]\n[binds]\nwritable = [{opened:?}]\n")).unwrap();
+    let system = "directories of the system are changed by no command";
+    let git = "git directories are changed by git's own commands alone";
+    for state in ["planning", "testing"] {
+        for (line, why) in [
+            ("touch /usr/local/bin/x", system),
+            ("echo x > /etc/hosts", system),
+            ("sed -i s/a/b/ /etc/hosts", system),
+            ("mkdir -p /usr/share/doc/q", system),
+            ("touch README.md /usr/share/q", system),
+            ("tar czf /opt/x.tgz .", "a profile may open it: [binds] writable = [\"/opt\"]"),
+            ("echo x >> .git/config", git),
+        ] {
+            let ran = project.line(state, line);
+            assert_eq!(ran.code, 126, "{line}: {ran:?}");
+            assert!(ran.stderr.contains("  forward  none: "), "{line}: {ran:?}");
+            assert!(ran.stderr.contains(why), "{line}: {ran:?}");
+            assert!(!ran.stderr.contains("rerun with"), "{line}: {ran:?}");
+            let value = json_of(&project, &["--state", state, "-c", line]);
+            assert_eq!(
+                (&value["hint"], value["closed"].as_array().unwrap().len()),
+                (&json!(null), 1),
+                "{value}"
+            );
+        }
+        // The twin: a state has the workspace, HOME, private directories, and what a profile opens.
+        let there = format!("touch {}/x", opened.display());
+        let home = format!("touch {}/x", project.home().display());
+        for line in ["touch README.md", "touch ~/x", "touch /var/tmp/x", &there, &home] {
+            let profile = profile.to_str().unwrap();
+            let value = json_of(&project, &["--profile", profile, "--state", state, "-c", line]);
+            assert_eq!(value["hint"]["state"], "implementing", "{line}: {value}");
+            assert!(value.get("closed").is_none(), "{line}: {value}");
+        }
+    }
+    // Another name of the workspace is the workspace.
+    std::os::unix::fs::symlink(project.path(), project.outside().join("alias")).unwrap();
+    let line = format!("touch {}/x", project.outside().join("alias").display());
+    let (_, value) = project.json("planning", &line);
+    assert_eq!(value["hint"]["state"], "implementing", "{value}");
+}
+
+#[test]
 fn the_same_is_not_said_twice() {
     let project = Project::new();
     let ran = project.line("implementing", "bash -c 'git add -A; git commit -m x'");

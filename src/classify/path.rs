@@ -157,6 +157,7 @@ pub fn is_stream(path: &str) -> bool {
 pub fn is_device(path: &str) -> bool {
     path.starts_with("/dev/")
         && !path.starts_with("/dev/shm/")
+        && path != "/dev/shm"
         && !path.starts_with("/dev/pts/")
         && !is_stream(path)
 }

@@ -175,7 +175,12 @@ const fn verb(act: Act) -> &'static str {
 
 /// What would let it pass, as a clause.
 fn remedy(denied: &Denied) -> String {
-    match &denied.grant {
+    clause(&denied.grant)
+}
+
+/// What would let something pass, as a clause.
+pub(super) fn clause(grant: &Grant) -> String {
+    match grant {
         Grant::Tools { any } => format!("needs {} in allowed_tools", any.join(" or ")),
         Grant::Profile { table, line } => {
             format!("a profile may open it: [{}] {}", visible(table), visible(line))

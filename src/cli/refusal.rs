@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::output::Paint;
 use super::show::visible;
 use crate::diagnostic::Diagnostic;
+use crate::service::effects::{Closed, Grant};
 use crate::service::{Decision, Hint, Judgement, LimitHit, Outcome, Reason, Report};
 
 /// How many further reasons are shown.
@@ -51,6 +52,12 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
     if let Some(needs) = needs(&unlisted) {
         field(&mut out, "needs", &format!("to begin with {needs} (allowed_commands)"), paint);
     }
+    let shut = |reason: &&Reason| {
+        let of = |closed: &Closed| reason.subject.as_ref() == Some(&closed.subject);
+        judgement.closed.iter().any(|closed| of(closed) && matches!(closed.grant, Grant::Nothing { .. }))
+    };
+    // No tool helps where no state may.
+    let lacking: Vec<&Reason> = lacking.into_iter().filter(|reason| !shut(reason)).collect();
     if let Some(needs) = needs(&lacking) {
         let has = match &law.tools {
             _ if law.is_final => "this state is final".to_owned(),
@@ -62,10 +69,32 @@ pub(super) fn refusal(judgement: &Judgement, paint: Paint) -> String {
     }
     if let Some(hint) = &judgement.evaluation.hint {
         field(&mut out, "forward", &forward(hint, law.session.is_some()), paint);
+    } else if !judgement.closed.is_empty() {
+        for (place, why) in shut_places(&judgement.closed) {
+            field(&mut out, "forward", &format!("none: {place}: {why}"), paint);
+        }
     } else if decisive.iter().any(|reason| !reason.needs.is_empty()) {
         field(&mut out, "forward", "none: no state that follows allows the whole of it", paint);
     }
     out
+}
+
+/// Places that no state opens, those of one remedy together.
+fn shut_places(closed: &[Closed]) -> Vec<(String, String)> {
+    let mut told: Vec<(Vec<String>, String)> = Vec::new();
+    for one in closed {
+        let why = super::denials::clause(&one.grant);
+        match told.iter_mut().find(|(_, known)| *known == why) {
+            Some((places, _)) => places.push(visible(&one.subject)),
+            None => told.push((vec![visible(&one.subject)], why)),
+        }
+    }
+    let shown =
+        told.into_iter().take(MORE).map(|(places, why)| match places.split_at(MORE.min(places.len())) {
+            (first, []) => (first.join(", "), why),
+            (first, more) => (format!("{} and {} more", first.join(", "), more.len()), why),
+        });
+    shown.collect()
 }
 
 fn field(out: &mut String, name: &str, text: &str, paint: Paint) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::effects::Effects;
+use super::effects::{Closed, Effects};
 use super::session::SessionShown;
 use crate::classify::{Classification, ClassifiedSegment, Op, Subject};
 use crate::diagnostic::Diagnostic;
@@ -45,6 +45,8 @@ pub struct Judgement {
     pub classification: Classification,
     /// The decision.
     pub evaluation: Evaluation,
+    /// Places that the refused operations would change and that no state opens: there is no hint then.
+    pub closed: Vec<Closed>,
     /// Time that took.
     pub took: Duration,
 }
@@ -122,6 +124,10 @@ impl Judgement {
             .collect();
         fields.insert("reasons".into(), Value::Array(reasons));
         fields.insert("hint".into(), self.evaluation.hint.as_ref().map_or(Value::Null, hint));
+        if !self.closed.is_empty() {
+            let closed = self.closed.iter().map(Closed::to_json);
+            fields.insert("closed".into(), closed.collect());
+        }
         for (name, value) in reading_fields(&self.source, reading) {
             fields.insert(name.into(), value);
         }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::effects::Places;
 use super::host;
 use super::own_files;
 use super::profiles;
@@ -20,6 +21,7 @@ use crate::diagnostic::Diagnostic;
 use crate::policy::{Decision, Origin, Policy, RuleSet, StateLaw};
 use crate::profile::HostFacts;
 use crate::profile::resolve::check_workspace;
+use crate::profile::value::Anchors;
 use crate::workflow::model::{Asking, RuleSpec, Verdict};
 use crate::workflow::{Machine, State};
 
@@ -155,6 +157,15 @@ impl Setting {
         if evaluation.decision == Decision::Prompt && self.approvals() == Asking::Deny {
             evaluation.deny();
         }
+        let places = Places { profile: &self.chosen.profile, anchors: self.anchors() };
+        let mut closed = places.closed(self.machine(), &evaluation.reasons);
+        if !closed.is_empty() {
+            // Where the hint leads, the jail refuses the same.
+            evaluation.hint = None;
+        }
+        for place in &mut closed {
+            place.subject = self.near(&place.subject);
+        }
         for reason in &mut evaluation.reasons {
             if let Some(subject) = &mut reason.subject {
                 // `config.yml` says it better than its whole path; the operations keep that.
@@ -163,7 +174,13 @@ impl Setting {
                 *subject = short;
             }
         }
-        Ok(Judgement { law: self.shown(law), source, classification, evaluation, took: begun.elapsed() })
+        let (law, took) = (self.shown(law), begun.elapsed());
+        Ok(Judgement { law, source, classification, evaluation, closed, took })
+    }
+
+    /// What places are counted from.
+    pub(super) fn anchors(&self) -> Anchors<'_> {
+        Anchors { home: &self.facts.home, workspace: &self.place.workspace, env: &self.facts.env }
     }
 
     /// A path as seen from where the command starts; anything else as it is.

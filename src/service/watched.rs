@@ -12,7 +12,6 @@ use super::setting::Setting;
 use crate::diagnostic::Diagnostic;
 use crate::jail::{self, Beginning, Capture, JailPlan, Observer, Outcome, Start, Which};
 use crate::policy::{Policy, Rights, WorkspaceRight};
-use crate::profile::value::Anchors;
 use crate::shell::Trust;
 use crate::store::secrets_of;
 use crate::supervisor::notify::{self, Settings, Watcher};
@@ -235,11 +234,7 @@ fn eyes<'a>(
         line: &judgement.classification,
         rights,
         profile: &setting.chosen.profile,
-        anchors: Anchors {
-            home: &setting.facts.home,
-            workspace: &setting.place.workspace,
-            env: &setting.facts.env,
-        },
+        anchors: setting.anchors(),
         cwd: &setting.place.cwd,
         shortfall: &[],
     };

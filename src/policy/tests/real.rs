@@ -116,6 +116,14 @@ fn private_directories_need_no_tool_where_programs_run() {
         "mktemp -p /dev/shm",
         "sed -i s/a/b/ /tmp/f; chmod +x /tmp/f; touch /dev/shm/y",
         "rm -f /tmp/log /tmp/other",
+        "cp a.txt /tmp/",
+        "cp a.txt b.txt /tmp",
+        "cp -t /dev/shm a.txt",
+        "install -m 600 a.txt /tmp",
+        "tar xf x.tar -C /tmp",
+        "unzip -q x.zip -d /tmp/",
+        "cd /tmp && cp /work/project/a.txt .",
+        "cp a.txt /tmp/ && mv /tmp/a.txt /dev/shm",
     ] {
         assert_eq!(
             granted(TESTS, "/work/project", text),
@@ -144,6 +152,12 @@ fn what_is_no_private_directory_needs_its_tool() {
         "echo x > /tmp/x; touch y",
         "rm -rf /tmp/x",
         "mv src/lib.rs /tmp/",
+        "chmod 777 /tmp",
+        "rm /tmp",
+        "rm -r /tmp/",
+        "cp a.txt /var/tmp/",
+        "cp a.txt /tmp/..",
+        "tar xf x.tar -C /tmp ; touch y",
         "mktemp x.XXX",
         "mktemp -p .",
         "mktemp -p \"$D\"",
@@ -158,6 +172,8 @@ fn what_is_no_private_directory_needs_its_tool() {
         ("chmod 700 /tmp/project", Decision::Forbidden),
         ("touch /tmp/*", Decision::Forbidden),
         ("echo x > f", Decision::Forbidden),
+        ("cp -r project /tmp", Decision::Forbidden),
+        ("tar xf x.tar -C /dev/shm", Decision::Allow),
     ] {
         assert_eq!(granted(TESTS, "/tmp/project", text).0, decision, "{text}");
     }

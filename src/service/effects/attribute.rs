@@ -4,9 +4,10 @@
 //! where no state and no profile may grant it.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Denied;
+use super::place::Places;
 use super::shortfall::{Shortfall, kept};
 use super::undeclared::is_refresh;
 use crate::classify::{Classification, OpClass};
@@ -63,25 +64,14 @@ pub(in crate::service) struct Ground<'a> {
     pub(in crate::service) shortfall: Shortfall<'a>,
 }
 
+impl<'a> Ground<'a> {
+    fn places(&self) -> Places<'a> {
+        Places { profile: self.profile, anchors: self.anchors }
+    }
+}
+
 /// What stands for an address where the socket itself was refused.
 pub(super) const SOCKETS: [&str; 3] = ["ipv4", "ipv6", "unix"];
-
-/// Trees that no profile opens for writing.
-const SYSTEM: [&str; 13] = [
-    "/usr",
-    "/etc",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/boot",
-    "/proc",
-    "/sys",
-    "/dev",
-    "/nix/store",
-    "/gnu/store",
-];
 
 /// A refusal with what is known around it.
 #[derive(Debug, Clone)]
@@ -127,7 +117,7 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
     };
     // What a tool tries in its own directory, or git of its index, and does well without.
     let reads = !ground.line.classes.contains(OpClass::GitWrite);
-    let tried = |path: &Path| is_tool(ground, path) || reads && is_refresh(&denial.target);
+    let tried = |path: &Path| ground.places().is_tool(path) || reads && is_refresh(&denial.target);
     let incidental = ended_well
         && match &denial.target {
             Target::Path(path) => tried(path),
@@ -183,7 +173,7 @@ const fn asked(denial: &Denial) -> Right {
     }
 }
 
-const fn nothing(why: &'static str) -> Grant {
+pub(super) const fn nothing(why: &'static str) -> Grant {
     Grant::Nothing { why: Cow::Borrowed(why) }
 }
 
@@ -204,24 +194,13 @@ fn of_path(ground: &Ground<'_>, denial: &Denial, path: &Path, program: &str, rig
     if lies_in(path, ground.anchors.workspace) && right != Right::Exec {
         return (right, tools(right));
     }
-    if !matches!(right, Right::Exec | Right::Read) && is_tool(ground, path) {
-        return (right, nothing("toolchains and their caches are changed by no command"));
-    }
-    let place = |path: &Path| shorten(path, ground.anchors.home);
-    let holder = || path.parent().unwrap_or(path);
-    let (list, opened) = match right {
-        Right::Read => ("data", path),
-        Right::Exec => ("toolchains", holder()),
-        _ if SYSTEM.iter().any(|system| lies_in(path, Path::new(system))) || path.parent().is_none() => {
-            return (right, nothing("directories of the system are changed by no command"));
-        }
-        _ if denial.act == Act::Write || denial.act == Act::Metadata => ("writable", path),
-        _ => ("writable", holder()),
+    let places = ground.places();
+    let grant = match right {
+        Right::Read => places.line("data", path),
+        Right::Exec => places.line("toolchains", path.parent().unwrap_or(path)),
+        _ => places.opened_for_change(path, matches!(denial.act, Act::Write | Act::Metadata)),
     };
-    if opened.parent().is_none() || opened == ground.anchors.home {
-        return (right, nothing("it lies in a directory that no profile may open"));
-    }
-    (right, profile("binds", format!("{list} = [{:?}]", place(opened))))
+    (right, grant)
 }
 
 /// What lets a program change a git directory.
@@ -238,13 +217,7 @@ fn of_git(ground: &Ground<'_>, program: &str) -> Grant {
     tools(Right::GitWrite)
 }
 
-/// Whether a path lies in a tree of tools: who may write there decides what runs next.
-fn is_tool(ground: &Ground<'_>, path: &Path) -> bool {
-    let trees = ground.profile.binds.toolchains.iter();
-    trees.filter_map(|place| place.resolve(&ground.anchors)).any(|tree| lies_in(path, &tree))
-}
-
-fn profile(table: &str, line: String) -> Grant {
+pub(super) fn profile(table: &str, line: String) -> Grant {
     Grant::Profile { table: table.to_owned(), line }
 }
 
@@ -287,15 +260,6 @@ pub(super) fn is_own(address: &str) -> bool {
 /// Whether a path lies in a git directory, as its names say.
 pub(super) fn is_git(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == ".git")
-}
-
-/// With `~` for HOME.
-fn shorten(path: &Path, home: &Path) -> PathBuf {
-    match path.strip_prefix(home) {
-        Ok(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
-        Ok(below) => Path::new("~").join(below),
-        Err(_) => path.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod choose;
 mod events;
 mod eyes;
 mod inferred;
+mod place;
 mod programs;
 mod shortfall;
 mod sight;
@@ -27,6 +28,8 @@ pub use events::EVENTS_VERSION;
 pub(super) use events::Events;
 pub(super) use eyes::{Eyes, Watching, open_to_commands, touched};
 pub(super) use inferred::{Signs, infer};
+pub use place::Closed;
+pub(super) use place::Places;
 pub use undeclared::Undeclared;
 
 use crate::diagnostic::Diagnostic;
@@ -175,6 +178,13 @@ impl Denied {
         fields.insert("forward".into(), self.forward.as_ref().map_or(Value::Null, super::report::hint));
         fields.insert("count".into(), json!(self.count));
         fields
+    }
+}
+
+impl Closed {
+    /// As JSON.
+    pub(super) fn to_json(&self) -> Value {
+        json!({ "subject": self.subject, "grant": self.grant })
     }
 }
 
