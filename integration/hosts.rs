@@ -250,6 +250,24 @@ fn what_the_host_cannot_give_is_not_told_as_a_missing_tool() {
         let output = host.swbox(&words);
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(told.contains("  create  .git/index.lock  no-git-write: "), "{told}");
+        let explained =
+            host.swbox(&["explain", "--workspace", workspace.to_str().unwrap(), "--state", "testing"]);
+        let explained = String::from_utf8_lossy(&explained.stdout);
+        for row in [
+            "read-only but for its declared outputs",
+            "none here: no IP socket at all",
+            "HOME and TMPDIR",
+            "/usr",
+            "cannot be opened inside",
+            "landlock-only",
+            "no-throwaway: ",
+            "no-loopback: ",
+        ] {
+            assert!(explained.contains(row), "{row}: {explained}");
+        }
+        for row in ["its own loopback", "writes succeed and vanish", "/dev/shm"] {
+            assert!(!explained.contains(row), "{row}: {explained}");
+        }
         // As events tell it, while the command runs.
         let events = host.path("events.jsonl");
         let line = "python3 -c 'open(\"src/n\", \"w\")'";
@@ -296,6 +314,12 @@ fn a_workspace_of_somebody_else_is_told_where_it_bears_on_a_run() {
     let told_of = told(&host, "implementing", "echo 1 > n");
     assert!(told_of.contains("foreign-workspace: it belongs to user 65534"), "{told_of}");
     assert!(!told_of.contains("forward"), "{told_of}");
+    let workspace = host.path("workspace");
+    let explained =
+        host.swbox(&["explain", "--workspace", workspace.to_str().unwrap(), "--state", "implementing"]);
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    assert!(explained.contains("files can be changed where everybody may"), "{explained}");
+    assert!(explained.contains("foreign-workspace: it belongs to user 65534"), "{explained}");
     for (state, line) in [("testing", "python3 -c 'print(1)'"), ("implementing", "cat file")] {
         assert_eq!(told(&host, state, line), "", "{state}: {line}");
     }

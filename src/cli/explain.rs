@@ -11,7 +11,7 @@ use super::{command, json_line, law};
 use crate::diagnostic::Diagnostic;
 use crate::service::explain::{Explanation, explain as ask};
 use crate::service::overview::{Overview, overview};
-use crate::service::{Decision, JailPlan, NetworkRight, Report, Rights, WorkspaceRight};
+use crate::service::{Decision, JailPlan, Level, NetworkRight, Report, Rights, WorkspaceRight};
 
 /// `swbox explain`.
 pub(super) fn explain(args: ExplainArgs, color: ColorChoice) -> Result<u8, Diagnostic> {
@@ -115,7 +115,13 @@ fn text(explanation: &Explanation, paint: Paint) -> String {
     let tools = law.tools.as_ref().map_or_else(|| "(the default tools)".to_owned(), |tools| tools.join(", "));
     row(&mut out, "tools", &visible(&tools), paint);
     row(&mut out, "profiles", &explanation.profiles.join(", "), paint);
-    rights(&mut out, &explanation.rights, &explanation.workspace.to_string_lossy(), paint);
+    rights(
+        &mut out,
+        &explanation.rights,
+        &explanation.workspace.to_string_lossy(),
+        &|code| explanation.lacks(code),
+        paint,
+    );
     let (programs, data) = explanation.visible();
     row(&mut out, "programs", &visible(&programs.join("  ")), paint);
     row(&mut out, "data", &visible(&data.join("  ")), paint);
@@ -128,7 +134,13 @@ fn text(explanation: &Explanation, paint: Paint) -> String {
             row(&mut out, name, &visible(&list.join("  ")), paint);
         }
     }
-    row(&mut out, "private", "HOME, /tmp, /var/tmp, /dev/shm: empty at the start, gone at the end", paint);
+    let private = match explanation.plan.level {
+        Level::Full => "HOME, /tmp, /var/tmp, /dev/shm: empty at the start, gone at the end",
+        Level::LandlockOnly => {
+            "HOME and TMPDIR, elsewhere: empty at the start, gone at the end; /tmp itself is closed"
+        }
+    };
+    row(&mut out, "private", private, paint);
     plan(&mut out, &explanation.plan, paint);
     let calls = explanation.closed_calls();
     let judged = calls.iter().filter(|entry| !entry.cases.is_empty()).count();
@@ -137,8 +149,13 @@ fn text(explanation: &Explanation, paint: Paint) -> String {
         calls.len() - judged
     );
     row(&mut out, "calls", &closed, paint);
-    out.push_str(
-        "\nEverything that is not named here does not exist inside. --json has the plan step by step and every closed call.\n",
+    let rest = match explanation.plan.level {
+        Level::Full => "does not exist inside",
+        Level::LandlockOnly => "cannot be opened inside",
+    };
+    let _ = writeln!(
+        out,
+        "\nEverything that is not named here {rest}. --json has the plan step by step and every closed call."
     );
     out
 }
@@ -153,7 +170,7 @@ pub(super) fn dry_run(report: &Report, paint: Paint) -> String {
     );
     row(&mut out, "profiles", &report.profiles.join(", "), paint);
     if let Some(given) = &report.rights {
-        rights(&mut out, given, &report.workspace.to_string_lossy(), paint);
+        rights(&mut out, given, &report.workspace.to_string_lossy(), &|_| false, paint);
     }
     if let Some(steps) = &report.plan {
         row(&mut out, "starts in", &visible(&report.cwd.to_string_lossy()), paint);
@@ -163,18 +180,33 @@ pub(super) fn dry_run(report: &Report, paint: Paint) -> String {
     out
 }
 
-fn rights(out: &mut String, rights: &Rights, workspace: &str, paint: Paint) {
+/// Rights; `lacks` says by the code of its reason whether this host does not give one.
+fn rights(out: &mut String, rights: &Rights, workspace: &str, lacks: &dyn Fn(&str) -> bool, paint: Paint) {
     let how = match rights.workspace {
+        WorkspaceRight::ThrowAway if lacks("no-throwaway") => "read-only but for its declared outputs",
+        WorkspaceRight::Write if lacks("no-new-names") => {
+            "files can be changed; names not everywhere, see below"
+        }
+        WorkspaceRight::Write if lacks("foreign-workspace") => {
+            "files can be changed where everybody may, see below"
+        }
         WorkspaceRight::List => "names can be listed, contents cannot be read",
         WorkspaceRight::Read => "read-only",
         WorkspaceRight::ThrowAway => "writes succeed and vanish at the end",
         WorkspaceRight::Write => "files can be created, changed and removed",
     };
     row(out, "workspace", &format!("{}: {how}", visible(workspace)), paint);
-    let git = if rights.git_write { "writable but for hooks and configuration" } else { "read-only" };
+    let git = if rights.git_write && !lacks("no-git-write") {
+        "writable but for hooks and configuration"
+    } else {
+        "read-only"
+    };
     row(out, "git", git, paint);
     let network = match &rights.network {
         NetworkRight::None => "none: no IP socket at all".to_owned(),
+        NetworkRight::Loopback | NetworkRight::Hosts(_) if lacks("no-loopback") || lacks("no-hosts") => {
+            "none here: no IP socket at all".to_owned()
+        }
         NetworkRight::Loopback => "its own loopback only".to_owned(),
         NetworkRight::Hosts(hosts) => format!("its own loopback, and {}", visible(&hosts.join(", "))),
         NetworkRight::Open => "the host's".to_owned(),
@@ -211,8 +243,13 @@ fn plan(out: &mut String, plan: &JailPlan, paint: Paint) {
     row(out, "limits", &shown.join(", "), paint);
     let level = serde_json::to_value(plan.level).ok().and_then(|level| level.as_str().map(str::to_owned));
     row(out, "level", &level.unwrap_or_default(), paint);
+    let mut told: Vec<&String> = Vec::new();
     for reason in &plan.degraded {
-        row(out, "weaker", &visible(reason), paint);
+        // Each plan that was given up may say the same.
+        if !told.contains(&reason) {
+            row(out, "weaker", &visible(reason), paint);
+            told.push(reason);
+        }
     }
 }
 

@@ -1,9 +1,11 @@
-//! What a state, or a command in it, may do, and why: the law, the rights and the plan, without running anything.
+//! What a state, or a command in it, may do, and why: the law, the rights and the plan, without running the command. What the
+//! host gives of the plan is found with a program that does nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::achieved::achieved;
 use super::report::{JSON_VERSION, Judgement, LawShown, plan_to_json};
 use super::request::{Command, Law};
 use super::run::{plan, runs_the_unseen};
@@ -11,7 +13,7 @@ use super::setting::{Setting, shorten};
 use crate::classify::{Classification, OpSet, Opacity};
 use crate::diagnostic::Diagnostic;
 use crate::jail::seccomp::{self, Arch, Entry};
-use crate::jail::{JailPlan, Step};
+use crate::jail::{Access, JailPlan, Level, Step};
 use crate::policy::{Rights, RightsRequest};
 use crate::shell::{Span, Trust};
 
@@ -53,6 +55,7 @@ pub fn explain(law: &Law, command: Option<&Command>) -> Result<Explanation, Diag
     let executes = runs_the_unseen(reading) && of_state.executes();
     let shown = Command::Argv(vec!["true".into()]);
     let plan = plan(&setting, &rights, executes, command.unwrap_or(&shown), None, crate::jail::plan)?;
+    let plan = if of_state.is_final { plan } else { achieved(plan)? };
     Ok(Explanation {
         law: setting.shown(of_state),
         instructions: setting.state().instructions.clone(),
@@ -77,17 +80,14 @@ fn anything() -> Classification {
 }
 
 impl Explanation {
-    /// Trees of the host that are visible, shortened: programs and data apart.
+    /// Trees of the host that can be read, shortened: programs and data apart.
     pub fn visible(&self) -> (Vec<String>, Vec<String>) {
         let mut programs = Vec::new();
         let mut data = Vec::new();
-        for step in &self.plan.steps {
-            if let Step::Bind { path, exec, writable: false, .. } = step {
-                let exists = path.symlink_metadata().is_ok();
-                if exists {
-                    let list = if *exec { &mut programs } else { &mut data };
-                    list.push(shorten(path, &self.workspace, &self.home));
-                }
+        for (path, exec) in self.trees(false) {
+            if path.symlink_metadata().is_ok() {
+                let list = if exec { &mut programs } else { &mut data };
+                list.push(shorten(path, &self.workspace, &self.home));
             }
         }
         (programs, data)
@@ -95,11 +95,30 @@ impl Explanation {
 
     /// Trees beside the workspace that can be changed.
     pub fn writable(&self) -> Vec<String> {
-        let writable = self.plan.steps.iter().filter_map(|step| match step {
-            Step::Bind { path, writable: true, .. } => Some(shorten(path, &self.workspace, &self.home)),
-            _ => None,
-        });
-        writable.collect()
+        let trees = self.trees(true).into_iter();
+        trees.map(|(path, _)| shorten(path, &self.workspace, &self.home)).collect()
+    }
+
+    /// Trees beside the workspace, and whether programs run from them: those that are mounted, or without mounts those that
+    /// rules open.
+    fn trees(&self, changed: bool) -> Vec<(&Path, bool)> {
+        if self.plan.level == Level::Full {
+            let of = |step| match step {
+                &Step::Bind { ref path, exec, writable, .. } if writable == changed => {
+                    Some((path.as_path(), exec))
+                }
+                _ => None,
+            };
+            return self.plan.steps.iter().filter_map(of).collect();
+        }
+        let grants = self.plan.landlock.grants.iter();
+        let beside = grants.filter(|grant| grant.path != self.workspace && !grant.path.starts_with("/dev"));
+        beside
+            .filter(|grant| {
+                grant.access.contains(Access::MAKE) == changed && !grant.access.and(Access::READ).is_empty()
+            })
+            .map(|grant| (grant.path.as_path(), grant.access.contains(Access::EXECUTE)))
+            .collect()
     }
 
     /// Secrets of this host that are stubs inside.
@@ -112,6 +131,14 @@ impl Explanation {
             _ => None,
         });
         secrets.collect()
+    }
+
+    /// Whether something was asked for and is not had here, by the code of its reason.
+    pub fn lacks(&self, code: &str) -> bool {
+        self.plan
+            .degraded
+            .iter()
+            .any(|reason| reason.strip_prefix(code).is_some_and(|rest| rest.starts_with(':')))
     }
 
     /// Names below the workspace that are read-only and exist.

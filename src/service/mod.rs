@@ -3,6 +3,7 @@
 //! Duty: gather what the pure layers need, in the order that refuses early and cheaply. Danger: a step that fails must
 //! end the run; no step falls back to a laxer law, profile or jail.
 
+mod achieved;
 mod ancestry;
 pub mod audit;
 mod clock;
@@ -33,7 +34,7 @@ mod workflows;
 mod workspace;
 
 pub use crate::classify::{Classification, ClassifiedSegment, Op, OpClass, Subject};
-pub use crate::jail::{Exit, JailPlan, LimitHit, Outcome, end_by_interrupt};
+pub use crate::jail::{Exit, JailPlan, Level, LimitHit, Outcome, end_by_interrupt};
 pub use crate::policy::{
     Decision, Evaluation, Hint, NetworkRight, Reason, Right, Rights, Step, WorkspaceRight,
 };
