@@ -15,6 +15,9 @@ const MOST: usize = 6;
 /// How many ways on are shown.
 const WAYS: usize = 2;
 
+/// What is said of names that nobody looked for.
+const UNKNOWN: &str = "whether it exists is not said";
+
 /// How much of a name is shown.
 const LONGEST: usize = 160;
 
@@ -57,20 +60,30 @@ fn refused(
     stopped(out, effects, paint);
     let named = |denied: &&Denied| !elsewhere(denied) && !denied.incidental;
     let denied: Vec<&Denied> = effects.denials.iter().filter(named).collect();
-    let count: u64 = denied.iter().map(|denied| denied.count).sum();
-    if count == 0 {
+    if denied.is_empty() {
         return;
     }
     let state = visible(told.state);
-    let inferred = denied.iter().all(|denied| denied.denial.inferred);
+    // Of names that nobody looked for it is not said that they were refused.
+    let known = || denied.iter().filter(|denied| !denied.unknown);
+    let count: u64 = known().map(|denied| denied.count).sum();
+    let mixed = count > 0;
+    let inferred = known().all(|denied| denied.denial.inferred);
     let (what, were, probably) = (
         if count == 1 { "operation" } else { "operations" },
         if count == 1 { "was" } else { "were" },
         if inferred { "probably " } else { "" },
     );
     let by = told.by.map_or_else(String::new, |command| format!(" of `{command}`"));
-    let _ =
-        writeln!(out, "swbox: {count} {what}{by} {were} {probably}denied by the jail in state \"{state}\"");
+    let _ = if mixed {
+        writeln!(out, "swbox: {count} {what}{by} {were} {probably}denied by the jail in state \"{state}\"")
+    } else {
+        let (names, lie) = if denied.len() == 1 { ("a name", "lies") } else { ("names", "lie") };
+        writeln!(
+            out,
+            "swbox: {names}{by} {lie} outside of what the jail shows in state \"{state}\": {UNKNOWN}"
+        )
+    };
     let groups = groups(&denied);
     let wide = groups.iter().take(MOST).map(|group| verb(group[0].denial.act).len()).max().unwrap_or(0);
     for group in groups.iter().take(MOST) {
@@ -86,7 +99,11 @@ fn refused(
             }
             _ => String::new(),
         };
-        let probably = if denied.denial.inferred && !inferred { "probably: " } else { "" };
+        let probably = match denied.unknown {
+            true if mixed => format!("outside of what the jail shows ({UNKNOWN}): "),
+            false if denied.denial.inferred && !inferred => "probably: ".to_owned(),
+            true | false => String::new(),
+        };
         let name = excerpt(&denied.shown, LONGEST);
         let act = format!("{:<wide$}", verb(denied.denial.act));
         let _ = writeln!(out, "  {}  {name}{others}{times}  {probably}{}", paint.bold(&act), remedy(denied));
@@ -111,6 +128,7 @@ fn groups<'d>(denied: &[&'d Denied]) -> Vec<Vec<&'d Denied>> {
     let alike = |one: &Denied, other: &Denied| {
         one.denial.act == other.denial.act
             && one.denial.inferred == other.denial.inferred
+            && one.unknown == other.unknown
             && directory(one).is_some()
             && directory(one) == directory(other)
             && remedy(one) == remedy(other)
@@ -211,6 +229,7 @@ mod tests {
             shown: path.to_owned(),
             hosts: Vec::new(),
             incidental: false,
+            unknown: false,
             count,
             program: String::new(),
             right: crate::service::Right::Write,

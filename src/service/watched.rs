@@ -3,6 +3,7 @@
 //! Danger: what decides by the arguments of programs must see them. Where it cannot, the command does not run.
 
 use std::borrow::Borrow;
+use std::path::Path;
 
 use super::effects::{self, Choice, Effects, Events, Eyes, Ground, Needs, Signs, Watching};
 use super::reading;
@@ -282,9 +283,11 @@ fn further(eyes: &mut Eyes<'_>, told: Told<'_>, plan: &JailPlan, outcome: &Outco
         exit: &outcome.exit,
         err: outcome.output.as_ref().map(|(_, err)| err),
         home: &told.setting.facts.home,
+        cwd: &told.setting.place.cwd,
         secrets: &told.setting.facts.secrets,
     };
-    for denial in effects::infer(signs, |path| path.symlink_metadata().is_ok()) {
+    let there = |path: &Path| path.symlink_metadata().is_ok();
+    for denial in effects::infer(signs, there, |path| path.read_link().ok()) {
         eyes.further(&denial, 1);
     }
 }

@@ -125,7 +125,11 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
             Target::Address(address) => hosts.is_empty() && SOCKETS.contains(&address.as_str()),
             Target::Abstract(_) => false,
         };
-    Denied { denial, shown, hosts, incidental, count, program, right, grant, forward }
+    // What is concluded of HOME was looked for.
+    let unknown = denial.inferred
+        && denial.cause == Cause::Outside
+        && matches!(&denial.target, Target::Path(path) if !lies_in(path, ground.anchors.home));
+    Denied { denial, shown, hosts, incidental, unknown, count, program, right, grant, forward }
 }
 
 fn way(ground: &Ground<'_>, right: Right) -> Option<Hint> {
@@ -482,6 +486,34 @@ mod tests {
             assert_eq!(denied.grant, tools(Right::Write));
             assert!(denied.forward.is_some());
         });
+    }
+
+    #[test]
+    fn of_a_concluded_name_outside_home_nobody_knows_whether_it_is_there() {
+        let here = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
+        for (path, inferred, unknown) in
+            [("/srv/x", true, true), ("/home/u/x", true, false), ("/srv/x", false, false)]
+        {
+            with_ground("planning", "cat x", &here, |ground| {
+                let denial = Denial {
+                    act: Act::Read,
+                    target: Target::Path(path.into()),
+                    cause: Cause::Outside,
+                    errno: libc::ENOENT,
+                    inferred,
+                };
+                let refused = Refused {
+                    denial,
+                    count: 1,
+                    program: String::new(),
+                    hosts: Vec::new(),
+                    ended_well: false,
+                };
+                let denied = attribute(ground, refused);
+                assert_eq!(denied.unknown, unknown, "{path} {inferred}");
+                assert_eq!(denied.forward, None, "{path}");
+            });
+        }
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //!
 //! A name that the command asked for by its text or complained about, that the host has and the jail does not show, is
 //! taken for refused. Danger: the names come from the command, and the answer says that the host has them. So only HOME
-//! and the profile's own secrets are looked at, few a run, and only of a command that failed.
+//! and the profile's own secrets are looked at, few a run, and only of a command that failed. Of operands that lie
+//! elsewhere nothing is looked at, and nothing said but that ([`super::beyond`]).
 
 use std::path::{Path, PathBuf};
 
+use super::beyond;
 use super::sight::{Sight, plain, sight};
 use crate::classify::{Classification, OpClass, Subject};
 use crate::jail::{Captured, Exit, JailPlan};
@@ -39,15 +41,25 @@ pub(in crate::service) struct Signs<'a> {
     pub(in crate::service) exit: &'a Exit,
     pub(in crate::service) err: Option<&'a Captured>,
     pub(in crate::service) home: &'a Path,
+    pub(in crate::service) cwd: &'a Path,
     pub(in crate::service) secrets: &'a [PathBuf],
 }
 
-/// The reads that were probably refused; `there` says whether the host has a name.
-pub(in crate::service) fn infer(signs: Signs<'_>, there: impl Fn(&Path) -> bool) -> Vec<Denial> {
+/// The reads that were probably refused; `there` says whether the host has a name, `link` reads a link.
+pub(in crate::service) fn infer(
+    signs: Signs<'_>,
+    there: impl Fn(&Path) -> bool,
+    link: impl Fn(&Path) -> Option<PathBuf>,
+) -> Vec<Denial> {
     if matches!(signs.exit, Exit::Code(0) | Exit::NotStarted { .. }) {
         return Vec::new();
     }
+    let operands = beyond::operands(signs.line, signs.cwd);
+    let operands = operands.iter().filter_map(|name| plain(&absolute(&name.to_string_lossy(), signs.home)));
+    let led: Vec<(PathBuf, bool)> =
+        operands.take(LOOKED).map(|path| beyond::led(path, &signs.plan.workspace, &link)).collect();
     let mut names = named(signs.line, signs.home);
+    names.extend(led.iter().filter(|(_, followed)| *followed).map(|(path, _)| path.clone()));
     if let Some(err) = signs.err {
         names.extend(complained(&String::from_utf8_lossy(&err.head), signs.home));
         names.extend(complained(&String::from_utf8_lossy(&err.tail), signs.home));
@@ -70,12 +82,29 @@ pub(in crate::service) fn infer(signs: Signs<'_>, there: impl Fn(&Path) -> bool)
             denials.push(Denial { act: Act::Read, target, cause, errno, inferred: true });
         }
     }
+    for (path, followed) in led {
+        let Some(path) = beyond::hidden(signs.plan, signs.home, &path, followed) else { continue };
+        let target = Target::Path(path);
+        if denials.len() < MOST && denials.iter().all(|known| known.target != target) {
+            denials.push(Denial {
+                act: Act::Read,
+                target,
+                cause: Cause::Outside,
+                errno: libc::ENOENT,
+                inferred: true,
+            });
+        }
+    }
     denials
+}
+
+/// Whether a class looks at files.
+pub(super) const fn reads(class: OpClass) -> bool {
+    matches!(class, OpClass::FileRead | OpClass::ContentSearch | OpClass::FileSearch)
 }
 
 /// The files that the text of a line reads.
 fn named(line: &Classification, home: &Path) -> Vec<PathBuf> {
-    let reads = |class| matches!(class, OpClass::FileRead | OpClass::ContentSearch | OpClass::FileSearch);
     let ops = line.segments.iter().flat_map(|segment| &segment.ops).filter(|op| reads(op.class));
     ops.filter_map(|op| match &op.subject {
         Subject::Path(path) => Some(absolute(path, home)),

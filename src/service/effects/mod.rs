@@ -5,6 +5,7 @@
 //! Danger: the names come from the jailed command. They are bounded in number here; whoever prints them escapes them.
 
 mod attribute;
+mod beyond;
 mod choose;
 mod events;
 mod eyes;
@@ -47,6 +48,8 @@ pub struct Denied {
     pub hosts: Vec<String>,
     /// Whether it was what a tool tries in its own directory, and the command ended well: that is not told on a terminal.
     pub incidental: bool,
+    /// Whether it lies outside of what the jail shows, and nobody looked whether the host has it.
+    pub unknown: bool,
     /// How often.
     pub count: u64,
     /// The program that tried it, where known.
@@ -148,9 +151,10 @@ impl Effects {
         fields
     }
 
-    /// Whether a read seemed to be refused, or was: the next run of the command is to be watched for reads.
+    /// Whether a read seemed to be refused, or was: the next run of the command is to be watched for reads. Not of a name of which
+    /// nobody may hear whether it is there: a watch would say it.
     pub(super) fn misses_reads(&self) -> bool {
-        self.denials.iter().any(|denied| denied.denial.act == Act::Read)
+        self.denials.iter().any(|denied| denied.denial.act == Act::Read && !denied.unknown)
     }
 
     /// How many refusals there were, inferred ones among them.
@@ -169,6 +173,9 @@ impl Denied {
             fields.insert("hosts".into(), json!(self.hosts));
         }
         fields.insert("incidental".into(), json!(self.incidental));
+        if self.unknown {
+            fields.insert("unknown".into(), json!(true));
+        }
         fields.insert("program".into(), json!(self.program));
         fields.insert("cause".into(), json!(self.denial.cause));
         fields.insert("errno".into(), json!(self.denial.errno));

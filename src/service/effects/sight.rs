@@ -64,6 +64,36 @@ pub(super) fn sight(plan: &JailPlan, path: &Path) -> Sight {
     }
 }
 
+/// Whether something of the plan stands at `path`, above it or below it, other than the private directories: what is there
+/// inside is then what the plan says.
+pub(super) fn named_above(plan: &JailPlan, path: &Path) -> bool {
+    let concerns = |place: &Path| path.starts_with(place) || place.starts_with(path);
+    concerns(&plan.workspace)
+        || plan.steps.iter().any(|step| match step {
+            Step::Bind { path, .. }
+            | Step::Own { path }
+            | Step::Device { path }
+            | Step::File { path, .. }
+            | Step::Script { path, .. }
+            | Step::Symlink { path, .. }
+            | Step::Alias { path, .. }
+            | Step::Secret { path } => concerns(path),
+            Step::Proc | Step::HostProc => concerns(Path::new("/proc")),
+            Step::Pts => concerns(Path::new("/dev/pts")),
+            // The place itself is there, and what is above it.
+            Step::Dir { path: own, .. } => own.starts_with(path),
+            Step::Workspace { .. } | Step::Git { .. } | Step::Protect { .. } => false,
+        })
+}
+
+/// The private directories of the command.
+pub(super) fn private(plan: &JailPlan) -> impl Iterator<Item = &Path> {
+    plan.steps.iter().filter_map(|step| match step {
+        Step::Dir { path, .. } => Some(path.as_path()),
+        _ => None,
+    })
+}
+
 /// A path without dots and doubled slashes, as its text says; none where it is not absolute.
 pub(super) fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
