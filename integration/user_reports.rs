@@ -84,6 +84,26 @@ fn here_documents_work_in_every_shell() {
     }
 }
 
+/// A test with a server of its own could not ask it: the request needed a tool for the network.
+#[test]
+fn a_server_of_the_command_is_asked_in_a_state_that_only_tests() {
+    const TEST: &str = "a_server_of_the_command_is_asked_in_a_state_that_only_tests";
+    if !has(TEST, "python3") || !has(TEST, "curl") {
+        return;
+    }
+    let project = Project::new();
+    let serve = "python3 -m http.server 8731 --bind 127.0.0.1 > /tmp/log 2>&1 &";
+    let ask = "curl -s --retry 120 --retry-delay 1 --retry-connrefused 127.0.0.1:8731/config.yml";
+    let done = project.line("testing", &format!("{serve} {ask}"));
+    assert_eq!((done.code, done.stdout.as_str()), (0, "name: value\n"), "{done:?}");
+    // The twin: without a tool for it nobody else is asked, and the jail would reach nobody.
+    let refused = project.line("testing", &format!("{serve} {ask} example.org"));
+    assert_eq!(refused.code, 126, "{refused:?}");
+    let alone = project.line("testing", "curl -sS -m 20 localhost:9");
+    assert_ne!(alone.code, 126, "{alone:?}");
+    assert!(!alone.stderr.contains("swbox:"), "nobody serves there, which is no refusal: {alone:?}");
+}
+
 /// A rule with a pattern was shown and not enforced; `..` in a rule moved what the command saw.
 #[test]
 fn a_rule_that_cannot_be_enforced_is_refused() {

@@ -5,6 +5,7 @@
 
 use super::decision::{Decision, Evaluation, Reason};
 use super::law::StateLaw;
+use super::loopback;
 use super::need::need;
 use super::reason::{self, ReasonCode};
 use super::rule::{Base, RuleSet};
@@ -234,10 +235,10 @@ impl Judge<'_> {
             OpClass::FileRead | OpClass::ContentSearch | OpClass::FileSearch => {
                 segment.stdin_filter && op.subject == Subject::None
             }
+            OpClass::Network => loopback::is_own(self.law, segment, op),
             OpClass::FileWrite
             | OpClass::FileModify
             | OpClass::Destructive
-            | OpClass::Network
             | OpClass::GitWrite
             | OpClass::GitRead => false,
         }

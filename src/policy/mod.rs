@@ -9,6 +9,7 @@ mod entry;
 mod evaluate;
 mod hint;
 pub mod law;
+mod loopback;
 pub mod need;
 pub mod program;
 pub mod reason;

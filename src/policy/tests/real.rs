@@ -182,6 +182,71 @@ fn what_is_no_private_directory_needs_its_tool() {
 }
 
 #[test]
+fn the_commands_own_loopback_needs_no_tool_for_a_network() {
+    let decision = |tools: &str, text: &str| granted(tools, "/work/project", text).0;
+    for text in [
+        "curl -s localhost:3000",
+        "curl -sS -X POST -d @body http://127.0.0.1:9/x",
+        "curl -fs http://localhost:3000/health | head -5",
+        "curl -m 5 --retry 3 127.8.9.1",
+        "nc -z 127.0.0.1 5432",
+        "nc -l 3000",
+        "nc -lk -p 3000",
+        "python3 -m http.server",
+        "python3 -m http.server 8000 --bind 127.0.0.1",
+        "php -S localhost:8000",
+    ] {
+        assert_eq!(decision(TESTS, text), Decision::Allow, "{text}");
+        // The twins: no loopback, a person's no, a list of commands.
+        for tools in [
+            r#""allowed_tools": ["Read"]"#,
+            r#""allowed_tools": ["Read", "run_test"], "disallowed_tools": ["WebFetch"]"#,
+            r#""allowed_tools": ["Read", "Bash"], "allowed_commands": ["npm install", "head"]"#,
+        ] {
+            assert_eq!(decision(tools, text), Decision::Forbidden, "{tools}: {text}");
+        }
+    }
+    for text in [
+        "curl example.org",
+        "curl localhost@evil.example",
+        "curl http://localhost:80@evil.example/",
+        "curl localhost evil.example",
+        "curl \"http://{localhost,evil.example}/\"",
+        "curl 127.0.0.1.evil.example",
+        "curl 0.0.0.0:80",
+        "curl --proxy evil.example localhost",
+        "curl --prox evil.example localhost",
+        "curl --proxy=evil.example localhost",
+        "curl -sx evil.example:3128 localhost",
+        "curl -xevil.example localhost",
+        "curl --resolve localhost:80:192.0.2.1 localhost",
+        "curl --connect-to ::evil.example:80 localhost",
+        "curl -K cfg localhost",
+        "curl --unix-socket /run/x localhost",
+        "curl $O localhost",
+        "curl \"$URL\"",
+        "nc -x evil.example:1 localhost 80",
+        "ssh localhost ls",
+        "ssh -J evil.example localhost",
+        "wget -e http_proxy=evil.example -O - localhost",
+        "curl -s localhost:3000 && curl example.org",
+        "python3 -m pip download x",
+    ] {
+        assert_eq!(decision(TESTS, text), Decision::Forbidden, "{text}");
+    }
+    // Whatever is asked for, it gets the loopback.
+    let machine = one_state(&format!("{{{TESTS}, \"on\": {{\"X\": \"end\"}}}}"));
+    let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within("/work/project");
+    let environment =
+        Environment { cwd: "/work/project".into(), home: "/home/u".into(), ..Environment::default() };
+    let line = classify_line("curl -s localhost:3000", &environment);
+    let hosts = ["*".to_owned()];
+    let rights =
+        policy.rights(policy.state("s").unwrap(), &line, RightsRequest { hosts: &hosts, narrow: true });
+    assert_eq!(rights.network, NetworkRight::Loopback);
+}
+
+#[test]
 fn a_link_in_a_private_directory_gets_no_way_into_the_workspace() {
     // A state that may delete and run: a transparent line has the workspace writable, this one must not.
     let deletes = r#""allowed_tools": ["Read", "Bash", "delete_file"]"#;
