@@ -184,6 +184,33 @@ fn many_threads_start_programs_at_once() {
     assert_eq!(done.code, 0, "{done:?}");
 }
 
+/// A check in a pre-commit hook looked at another index than the one that was about to be committed, and passed.
+#[test]
+fn a_hook_of_git_sees_what_is_about_to_be_committed() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    let (hook, out) = (project.path().join(".git/hooks/pre-commit"), project.outside().join("seen"));
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    let line = format!(
+        "#!/bin/sh\n{swbox} exec --state planning -c 'git diff --cached --name-only' > {}\n",
+        out.display()
+    );
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, line).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(project.path().join("CHANGES"), "by -a\n").unwrap();
+    project.git(&["commit", "-q", "-a", "-m", "with all"]);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "CHANGES\n");
+    // What is written is the repository's own index, whatever a caller names.
+    let aside = project.path().join("aside");
+    fs::write(project.path().join("new"), "x\n").unwrap();
+    let mut command = project.command(&["exec", "--state", "committing", "-c", "git add new"]);
+    let done = ran(command.env("GIT_INDEX_FILE", &aside).output().unwrap());
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(!aside.exists());
+    assert_eq!(project.git(&["diff", "--cached", "--name-only"]), "new\n");
+}
+
 /// A project of dotfiles, where `~/.config` leads into the workspace: the token was read by its other name.
 #[test]
 fn a_secret_behind_a_linked_directory_is_hidden_by_both_names() {

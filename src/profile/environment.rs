@@ -13,6 +13,9 @@ use super::resolve::{HostFacts, Task};
 use super::value::{Anchors, lies_in};
 use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 
+/// Names the index that git commands look at.
+const INDEX: &str = "GIT_INDEX_FILE";
+
 /// The environment of a command.
 pub(super) fn environment(
     profile: &Profile,
@@ -35,6 +38,12 @@ pub(super) fn environment(
         if kept || granted.iter().any(|granted| name == granted) {
             env.insert(name.clone(), value.clone());
         }
+    }
+    // Which index a hook of git is to look at (`git commit -a` has one of its own). Where git may write it would be a name
+    // for git to write to.
+    if !task.rights.git_write {
+        let index = anchors.variable(INDEX).map(|index| (INDEX.into(), index.to_owned()));
+        env.extend(index);
     }
     for (name, value) in &rules.set {
         env.insert(name.0.clone().into(), expand(value, facts));
