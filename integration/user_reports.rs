@@ -211,6 +211,37 @@ fn a_hook_of_git_sees_what_is_about_to_be_committed() {
     assert_eq!(project.git(&["diff", "--cached", "--name-only"]), "new\n");
 }
 
+/// Who commits hangs on where the repository lies, for many people: commits had the wrong author.
+#[test]
+fn a_commit_has_the_author_that_it_has_without_swbox() {
+    let project = Project::new();
+    let config = |name: &str, text: &str| fs::write(project.home().join(name), text).unwrap();
+    let here = project.path().display().to_string();
+    config(
+        ".work",
+        "[user]\n\tname = Work\n[core]\n\tfsmonitor = touch /tmp/pwned\n[include]\n\tpath = .more\n",
+    );
+    config(".more", "[user]\n\temail = work@example.org\n");
+    config(".other", "[user]\n\tname = Other\n");
+    config(
+        ".gitconfig",
+        &format!(
+            "[user]\n\tname = Personal\n\temail = p@example.org\n[includeIf \"gitdir:{here}/\"]\n\tpath = ~/.work\n\
+             [includeIf \"gitdir:/elsewhere/\"]\n\tpath = ~/.other\n[includeIf \"onbranch:no\"]\n\tpath = .other\n"
+        ),
+    );
+    let who = |project: &Project| project.git(&["log", "-1", "--format=%an <%ae>"]);
+    fs::write(project.path().join("CHANGES"), "inside\n").unwrap();
+    let done = project.line("committing", "git commit -qam inside");
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(who(&project), "Work <work@example.org>\n");
+    fs::write(project.path().join("CHANGES"), "outside\n").unwrap();
+    let mut bare = std::process::Command::new("git");
+    bare.args(["-c", "core.fsmonitor=false", "commit", "-qam", "outside"]).current_dir(project.path());
+    assert!(bare.env("HOME", project.home()).env("GIT_CONFIG_NOSYSTEM", "1").status().unwrap().success());
+    assert_eq!(who(&project), "Work <work@example.org>\n");
+}
+
 /// A project of dotfiles, where `~/.config` leads into the workspace: the token was read by its other name.
 #[test]
 fn a_secret_behind_a_linked_directory_is_hidden_by_both_names() {

@@ -95,24 +95,47 @@ const KEYS: &[&str] = &[
     "user.useconfigonly",
 ];
 
+/// Where a further file of configuration is to be found inside: asked with the condition of an `includeIf` and the path as
+/// it is written; none leaves it out.
+pub type Include<'a> = &'a mut dyn FnMut(Option<&str>, &str) -> Option<String>;
+
+/// A section's header: which, its subsection, and what stands behind it.
+fn header(text: &str) -> Option<(String, Option<String>, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')?;
+    let (name, rest) = text.split_at(end);
+    let name = Some(name.to_ascii_lowercase()).filter(|name| !name.is_empty())?;
+    if let Some(rest) = rest.strip_prefix(']') {
+        return Some((name, None, rest));
+    }
+    let mut letters = rest.trim_start_matches([' ', '\t']).strip_prefix('"')?.chars();
+    let mut subsection = String::new();
+    loop {
+        match letters.next()? {
+            '"' => break,
+            '\\' => subsection.push(letters.next()?),
+            letter => subsection.push(letter),
+        }
+    }
+    letters.as_str().strip_prefix(']').map(|rest| (name, Some(subsection), rest))
+}
+
 /// The harmless part of a git configuration file.
-pub fn sanitise(source: &[u8]) -> Vec<u8> {
+pub fn sanitise(source: &[u8], include: Include<'_>) -> Vec<u8> {
     let text = String::from_utf8_lossy(source);
     let mut out = String::new();
-    let mut section: Option<String> = None;
+    let mut section: Option<(String, Option<String>)> = None;
     let mut written: Option<String> = None;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let mut line = line.trim_start();
-        if let Some(header) = line.strip_prefix('[') {
-            // A subsection (`[diff "x"]`, `[a.b]`) holds drivers, remotes, includes: none of it comes along.
-            let Some((name, rest)) = header.split_once(']') else {
+        if let Some(text) = line.strip_prefix('[') {
+            // Another subsection (`[diff "x"]`, `[a.b]`) holds drivers and remotes: none of it comes along.
+            let Some((name, subsection, rest)) = header(text) else {
                 section = None;
                 continue;
             };
-            let plain =
-                !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-            section = plain.then(|| name.to_ascii_lowercase());
+            let known = subsection.is_none() || name == "includeif";
+            section = known.then_some((name, subsection));
             line = rest.trim_start();
         }
         let (key, raw) = match line.split_once('=') {
@@ -123,8 +146,23 @@ pub fn sanitise(source: &[u8]) -> Vec<u8> {
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             continue;
         }
-        let Some(section) = &section else { continue };
+        let Some((section, condition)) = &section else { continue };
         let lower = key.to_ascii_lowercase();
+        if (section == "include") != condition.is_some()
+            && matches!(section.as_str(), "include" | "includeif")
+        {
+            let place = value.flatten().filter(|_| lower == "path");
+            if let Some(place) = place.and_then(|place| include(condition.as_deref(), &place)) {
+                let condition = condition.as_ref().map(|condition| format!("If {}", quoted(condition)));
+                out.push_str(&format!(
+                    "[include{}]\n\tpath = {}\n",
+                    condition.unwrap_or_default(),
+                    quoted(&place)
+                ));
+                written = None;
+            }
+            continue;
+        }
         let full = format!("{section}.{lower}");
         let known = WHOLE_SECTIONS.contains(&section.as_str())
             || KEYS.iter().any(|allowed| allowed.eq_ignore_ascii_case(&full));
@@ -204,7 +242,27 @@ mod tests {
     use super::*;
 
     fn clean(text: &str) -> String {
-        String::from_utf8(sanitise(text.as_bytes())).unwrap()
+        String::from_utf8(sanitise(text.as_bytes(), &mut |_, _| None)).unwrap()
+    }
+
+    #[test]
+    fn includes_lead_to_what_is_made_of_them_inside() {
+        let mut asked = Vec::new();
+        let out = sanitise(
+            b"[user]\nname = a\n[include]\npath = ~/x\nother = y\n[includeIf \"gitdir:~/w/[a]\\\"\\\\/\"]\n  PATH = \"z z\" # c\n\
+              [user]\nemail = b\n[includeIf]\npath = no\n[include \"x\"]\npath = no\n[includeIf \"open\npath = no\n",
+            &mut |condition, path| {
+                asked.push((condition.map(str::to_owned), path.to_owned()));
+                Some(format!("/in/{}", asked.len()))
+            },
+        );
+        let conditional = Some("gitdir:~/w/[a]\"\\/".to_owned());
+        assert_eq!(asked, [(None, "~/x".to_owned()), (conditional, "z z".to_owned())]);
+        let expected = "[user]\n\tname = \"a\"\n[include]\n\tpath = \"/in/1\"\n[includeIf \"gitdir:~/w/[a]\\\"\\\\/\"]\n\tpath = \"/in/2\"\n\
+                        [user]\n\temail = \"b\"\n";
+        assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);
+        // What is made of it reads as itself.
+        assert_eq!(sanitise(&out, &mut |_, path| Some(path.to_owned())), out);
     }
 
     #[test]

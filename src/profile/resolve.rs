@@ -30,6 +30,8 @@ pub struct HostFacts {
     pub own: Vec<PathBuf>,
     /// The user's git configuration files, in git's order.
     pub gitconfig: Vec<u8>,
+    /// What the user's git configuration includes: where each file is inside, and its text.
+    pub gitincluded: Vec<(PathBuf, Vec<u8>)>,
     /// The files of the profile's `append` that exist, with the text behind their own.
     pub appended: Vec<(PathBuf, Vec<u8>)>,
     /// This workspace's cache.
@@ -135,7 +137,14 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
     }
 
     let mut files = Vec::new();
-    let git = gitconfig::sanitise(&facts.gitconfig);
+    let mut include = |_: Option<&str>, path: &str| {
+        let known = facts.gitincluded.iter().any(|(inside, _)| inside.as_os_str() == path);
+        known.then(|| path.to_owned())
+    };
+    let git = gitconfig::sanitise(&facts.gitconfig, &mut include);
+    for (inside, text) in &facts.gitincluded {
+        files.push((inside.clone(), gitconfig::sanitise(text, &mut include)));
+    }
     if !git.is_empty() {
         files.push((facts.home.join(".gitconfig"), git));
     }

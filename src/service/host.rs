@@ -11,15 +11,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
+use super::gituser;
 use crate::diagnostic::Diagnostic;
 use crate::jail::Places;
 use crate::profile::alias::{self, Aliases};
 use crate::profile::resolve::secret_places;
 use crate::profile::value::Anchors;
 use crate::profile::{HostFacts, Profile, builtin};
-
-/// Largest git configuration that is looked at.
-const GITCONFIG_LIMIT: u64 = 256 * 1024;
 
 /// How much of a file is kept before a text that a profile appends.
 const APPEND_LIMIT: u64 = 64 * 1024;
@@ -61,6 +59,7 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
     Ok(HostFacts {
         stdin_is_terminal: std::io::stdin().is_terminal(),
         gitconfig: Vec::new(),
+        gitincluded: Vec::new(),
         secrets: Vec::new(),
         appended: Vec::new(),
         cache: own[2].clone(),
@@ -143,7 +142,7 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     }
     facts.secrets = found;
     let config = facts.own.first().and_then(|own| own.parent()).unwrap_or(&facts.home);
-    facts.gitconfig = git_configuration(&facts.home, config);
+    (facts.gitconfig, facts.gitincluded) = gituser::configuration(&facts.home, config);
     facts.appended = profile
         .append
         .iter()
@@ -241,19 +240,6 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
             name.split_first().is_some_and(|(head, tail)| head == first && name_matches(rest, tail))
         }
     }
-}
-
-/// The user's git configuration, in the order in which git reads it.
-fn git_configuration(home: &Path, config: &Path) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(1024);
-    for path in [config.join("git/config"), home.join(".gitconfig")] {
-        if let Ok(file) = fs::File::open(path) {
-            // What cannot be read gives no configuration; git inside then has its defaults.
-            let _ = file.take(GITCONFIG_LIMIT).read_to_end(&mut bytes);
-            bytes.push(b'\n');
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod explain;
 mod family;
 mod fault;
 pub mod gaps;
+mod gituser;
 mod harnesses;
 mod host;
 pub mod overview;
