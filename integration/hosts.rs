@@ -175,6 +175,8 @@ fn places_of_another_user_in_the_environment_hold_nothing_up() {
                 }
                 host.works();
             }
+            // Else its owner could not remove it.
+            fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
         }
     }
 }
