@@ -242,6 +242,117 @@ fn a_commit_has_the_author_that_it_has_without_swbox() {
     assert_eq!(who(&project), "Work <work@example.org>\n");
 }
 
+/// As above, and the next command: a directory that was renamed, or closed for a while, showed the secret then.
+#[test]
+fn a_secret_in_the_workspace_stays_hidden_in_the_next_command() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    let maven = project.path().join("own/m2");
+    fs::create_dir_all(&maven).unwrap();
+    fs::write(maven.join("settings.xml"), "SECRET\n").unwrap();
+    std::os::unix::fs::symlink(&maven, project.home().join(".m2")).unwrap();
+    let line = |line: &str| {
+        let words = ["exec", "--state", "implementing", "--no-narrow", "-c", line];
+        let done = project.swbox(&words);
+        assert!(!done.stdout.contains("SECRET"), "{line}: {done:?}");
+        done
+    };
+    line("cat own/m2/settings.xml");
+    for away in ["mv own/m2 own/m3", "mv own moved", "chmod 000 own/m2", "chmod 000 own"] {
+        line(away);
+        line(
+            "chmod 755 own own/m2 own/m3 moved moved/m2; cat own/m2/settings.xml own/m3/settings.xml moved/m2/settings.xml",
+        );
+    }
+    assert!(maven.join("settings.xml").exists());
+    // What lies beside it is the command's.
+    assert_eq!(line("echo x > own/m2/other && mv own/m2/other own/m2/file && cat own/m2/file").code, 0);
+    fs::set_permissions(&maven, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// swbox's own files of a project of dotfiles were the agent's to change: the person's rules were gone in the next command.
+#[test]
+fn a_workspace_that_holds_swboxs_own_directories_behind_a_link_is_refused() {
+    for (link, below) in [(".config", "config"), (".local", "local"), (".cache", "cache")] {
+        let project = Project::new();
+        let target = project.path().join("dotfiles").join(below);
+        fs::create_dir_all(&target).unwrap();
+        let place = project.home().join(link);
+        let _ = fs::remove_dir_all(&place);
+        std::os::unix::fs::symlink(&target, &place).unwrap();
+        for state in STATES {
+            let done = project.line(state, "ls");
+            assert!(
+                done.code == 125 && done.stderr.contains("workspace_refused"),
+                "{link} {state}: {done:?}"
+            );
+        }
+    }
+}
+
+/// An included file of git's configuration that an agent made a pipe held up every command.
+#[test]
+fn a_pipe_in_the_place_of_a_configuration_holds_up_nothing() {
+    let project = Project::new();
+    let pipe = project.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
+    fs::write(project.home().join(".gitconfig"), format!("[include]\n\tpath = {}\n", pipe.display()))
+        .unwrap();
+    let done = project.line("planning", "git status --short");
+    assert_eq!(done.code, 0, "{done:?}");
+}
+
+/// HOME as the workspace, as some have it: nothing of swbox's is made in it.
+#[test]
+fn home_as_the_workspace_keeps_what_it_had() {
+    let project = Project::new();
+    let home = project.home();
+    fs::write(home.join("more"), "[user]\n\temail = m@example.org\n").unwrap();
+    for with in [true, false] {
+        if with {
+            fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n[include]\n\tpath = more\n").unwrap();
+        } else {
+            fs::rename(home.join(".gitconfig"), home.join("away")).unwrap();
+            fs::create_dir_all(home.join(".config/git")).unwrap();
+            fs::write(home.join(".config/git/config"), "[user]\n\tname = Ada\n").unwrap();
+        }
+        for (state, line) in
+            [("planning", "ls"), ("implementing", "touch x"), ("implementing", "cat .local/state/swbox/*")]
+        {
+            let words =
+                ["exec", "--allow-home", "--workspace", home.to_str().unwrap(), "--state", state, "-c", line];
+            let done = ran(project.command(&words).current_dir(&home).output().unwrap());
+            assert_eq!(done.code, i32::from(line.starts_with("cat")), "{state}: {done:?}");
+        }
+        let made = fs::read_dir(&home).unwrap().flatten().map(|entry| entry.file_name());
+        let made: Vec<_> = made.filter(|name| name.to_string_lossy().starts_with(".gitconfig")).collect();
+        assert_eq!(made.len(), usize::from(with), "{made:?}");
+    }
+}
+
+/// A secret of the system behind links by a place that is not shown: it was open by its real name.
+#[test]
+fn a_secret_of_the_system_is_hidden_wherever_it_leads() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP a_secret_of_the_system_is_hidden_wherever_it_leads: no root");
+        return;
+    }
+    const SCENE: &str = "mount -t tmpfs t /mnt && mkdir /mnt/up /mnt/work && \
+        mount -t overlay o -o lowerdir=/etc,upperdir=/mnt/up,workdir=/mnt/work /etc && mount -t tmpfs t /opt && \
+        mkdir /opt/k && echo SECRET > /opt/k/key && echo plain > /opt/plain && ln -s /opt/k /mnt/lnk && \
+        rm -rf /etc/wireguard && ln -s /mnt/lnk /etc/wireguard && exec \"$@\"";
+    let project = Project::new();
+    for (file, shown) in [("/opt/plain", true), ("/opt/k/key", false), ("/etc/wireguard/key", false)] {
+        let mut command =
+            project.command_as(std::path::Path::new("unshare"), &["-m", "sh", "-c", SCENE, "sh"]);
+        command.args([env!("CARGO_BIN_EXE_swbox"), "exec", "--state", "planning", "--", "cat", file]);
+        let done = ran(command.output().unwrap());
+        assert_eq!(done.code == 0, shown, "{file}: {done:?}");
+        assert!(!done.stdout.contains("SECRET"), "{file}: {done:?}");
+    }
+}
+
 /// A project of dotfiles, where `~/.config` leads into the workspace: the token was read by its other name.
 #[test]
 fn a_secret_behind_a_linked_directory_is_hidden_by_both_names() {
@@ -252,11 +363,17 @@ fn a_secret_behind_a_linked_directory_is_hidden_by_both_names() {
     fs::write(config.join("plain"), "plain\n").unwrap();
     fs::remove_dir(project.home().join(".config")).unwrap();
     std::os::unix::fs::symlink(&config, project.home().join(".config")).unwrap();
+    // Not in the workspace, see below.
+    let own = project.outside().join("config");
+    let line = |state: &str, line: &str| {
+        let mut command = project.command(&["exec", "--state", state, "-c", line]);
+        ran(command.env("XDG_CONFIG_HOME", &own).output().unwrap())
+    };
     for state in STATES {
-        let done = project.line(state, "cat dotfiles/config/plain");
+        let done = line(state, "cat dotfiles/config/plain");
         assert_eq!((done.code, done.stdout.as_str()), (0, "plain\n"), "{state}: {done:?}");
         for name in ["dotfiles/config/gh/hosts.yml", "~/.config/gh/hosts.yml"] {
-            let done = project.line(state, &format!("cat {name}"));
+            let done = line(state, &format!("cat {name}"));
             assert!(done.code != 0 && !done.stdout.contains("TOKEN"), "{state} {name}: {done:?}");
         }
     }

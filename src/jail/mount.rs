@@ -8,6 +8,7 @@
 mod beginning;
 mod stubs;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -50,6 +51,8 @@ pub(super) struct Root {
     points: Points,
     /// The fresh `/proc`, when it is one.
     proc: Option<OwnedFd>,
+    /// Directories around secrets that were pinned.
+    pinned: BTreeSet<PathBuf>,
     /// Stubs for secrets that were made: for files, for directories. See [`stubs`].
     stubs: [bool; 2],
     /// Which steps of the beginning were left for when there is a plan.
@@ -138,6 +141,7 @@ impl Root {
             host: Places::by_listing(),
             points: Points::new(root),
             proc: None,
+            pinned: BTreeSet::new(),
             stubs: [false; 2],
             left: Vec::new(),
             made: 0,
@@ -229,8 +233,9 @@ impl Root {
                         _ => self.hold(plan, path, *hold).at(Stage::Git, path)?,
                     }
                 }
-                layout.sockets.iter().try_for_each(|path| self.secret(path).at(Stage::Secret, path))
+                layout.sockets.iter().try_for_each(|path| self.cover(path).at(Stage::Secret, path))
             }
+            Step::Secret { path } => self.secret(plan, path).at(Stage::Secret, path),
             // The survey has put it among what the git step holds.
             Step::Protect { .. } => Ok(()),
             step => self.perform(step),
@@ -248,12 +253,13 @@ impl Root {
             Step::HostProc => self.host_proc().at(Stage::Proc, &"/proc"),
             Step::Pts => self.pts().at(Stage::Device, &"/dev/pts"),
             Step::Own { path } => self.own(path).at(Stage::Bind, path),
-            Step::Secret { path } => self.secret(path).at(Stage::Secret, path),
             Step::File { path, bytes } => self.file(path, bytes).at(Stage::File, path),
             Step::Script { path, bytes, mode } => self.sealed(path, bytes, *mode).at(Stage::File, path),
-            Step::Bind { .. } | Step::Workspace { .. } | Step::Git { .. } | Step::Protect { .. } => {
-                Err(Errno::INVAL).at(Stage::Root, &"a step out of turn")
-            }
+            Step::Bind { .. }
+            | Step::Workspace { .. }
+            | Step::Git { .. }
+            | Step::Protect { .. }
+            | Step::Secret { .. } => Err(Errno::INVAL).at(Stage::Root, &"a step out of turn"),
         }
     }
 

@@ -42,8 +42,9 @@ pub(super) fn environment(
     // Which index a hook of git is to look at (`git commit -a` has one of its own). Where git may write it would be a name
     // for git to write to.
     if !task.rights.git_write {
-        let index = anchors.variable(INDEX).map(|index| (INDEX.into(), index.to_owned()));
-        env.extend(index);
+        let dropped = rules.drop.iter().any(|pattern| pattern.matches(OsStr::new(INDEX)));
+        let index = anchors.variable(INDEX).filter(|_| !dropped);
+        env.extend(index.map(|index| (INDEX.into(), index.to_owned())));
     }
     for (name, value) in &rules.set {
         env.insert(name.0.clone().into(), expand(value, facts));

@@ -131,7 +131,10 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
 
     let mut secrets = facts.secrets.clone();
     for own in &facts.own {
-        if binds.found.iter().any(|bind| lies_in(own, &bind.path)) && !secrets.contains(own) {
+        // But for the one with the command's own cache.
+        let in_workspace = lies_in(own, task.workspace) && !lies_in(&facts.cache, own);
+        let shown = in_workspace || binds.found.iter().any(|bind| lies_in(own, &bind.path));
+        if shown && !secrets.contains(own) {
             secrets.push(own.clone());
         }
     }
@@ -270,7 +273,8 @@ pub fn check_workspace(workspace: &Path, facts: &HostFacts, allow_home: bool) ->
     if let Some(own) = facts.own.iter().find(|own| lies_in(own, workspace))
         && (!lies_in(workspace, &facts.home) || !allow_home)
     {
-        return refuse(format!("swbox's own directory {} lies in it", own.display()), elsewhere);
+        let help = "keep it elsewhere with XDG_CONFIG_HOME, XDG_STATE_HOME or XDG_CACHE_HOME, or name another directory with --workspace DIR";
+        return refuse(format!("swbox's own directory {} lies in it", own.display()), help);
     }
     if let Some(own) = facts.own.iter().chain([&facts.cache]).find(|own| lies_in(workspace, own)) {
         return refuse(format!("it lies in swbox's own directory {}", own.display()), elsewhere);

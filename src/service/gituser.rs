@@ -5,11 +5,15 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::profile::gitconfig::sanitise;
+use rustix::fs::{FileType, Mode, OFlags};
 
-/// How much of a file is read.
+use crate::profile::gitconfig::sanitise;
+use crate::profile::value::lies_in;
+
+/// The largest file; of a longer one nothing comes along, since a part may say something else than the whole.
 const LIMIT: u64 = 256 * 1024;
 
 /// How many files may be included, and how deep.
@@ -20,25 +24,40 @@ const DEPTH: usize = 10;
 type Included = Vec<(PathBuf, Vec<u8>)>;
 
 /// The configuration in the order in which git reads it, and what it includes.
-pub(super) fn configuration(home: &Path, config: &Path) -> (Vec<u8>, Included) {
+///
+/// Where HOME is in the workspace, files of it are the user's own: nothing is made there, a copy lies over what there is.
+pub(super) fn configuration(home: &Path, config: &Path, workspace: &Path) -> (Vec<u8>, Included) {
+    let in_workspace = lies_in(home, workspace);
+    if in_workspace && home.join(".gitconfig").symlink_metadata().is_err() {
+        return Default::default();
+    }
     let mut bytes = Vec::with_capacity(1024);
     let mut included = Included::new();
     for path in [config.join("git/config"), home.join(".gitconfig")] {
         // What cannot be read gives no configuration; git inside then has its defaults.
         let Some(text) = text(&path) else { continue };
-        bytes.extend(gathered(text, home, &path, &mut included, 0));
+        bytes.extend(match in_workspace {
+            true => text,
+            false => gathered(text, home, &path, &mut included, 0),
+        });
         bytes.push(b'\n');
     }
     (bytes, included)
 }
 
 fn text(path: &Path) -> Option<Vec<u8>> {
-    let file = File::open(path).ok()?;
-    // A pipe would wait for a writer.
-    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let mut text = Vec::new();
-    file.take(LIMIT).read_to_end(&mut text).ok()?;
-    Some(text)
+    plain_file(path)?.take(LIMIT + 1).read_to_end(&mut text).ok()?;
+    Some(text).filter(|text| u64::try_from(text.len()).is_ok_and(|length| length <= LIMIT))
+}
+
+/// Opens a regular file and nothing else: an agent may have put a pipe there, which waits, or a link to a device, of which the opening
+/// alone does something.
+pub(super) fn plain_file(path: &Path) -> Option<File> {
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle).ok()?.st_mode);
+    (kind == FileType::RegularFile).then_some(())?;
+    File::open(format!("/proc/self/fd/{}", handle.as_raw_fd())).ok()
 }
 
 /// The text of the file at `path`, in which includes lead to their places inside; most have none.

@@ -7,9 +7,10 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::gituser;
 use crate::diagnostic::Diagnostic;
@@ -51,10 +52,11 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         let own = || home_of_account().map(|home| home.join(below).join("swbox"));
         roots_own(wanted, &own, &|path| fs::metadata(path).ok().map(|meta| (meta.uid(), meta.mode())))
     };
+    // By their real names: a link may lead into a workspace.
     let own = vec![
-        place("XDG_CONFIG_HOME", ".config").join("swbox"),
-        kept("XDG_STATE_HOME", ".local/state"),
-        kept("XDG_CACHE_HOME", ".cache"),
+        resolved(place("XDG_CONFIG_HOME", ".config").join("swbox")),
+        resolved(kept("XDG_STATE_HOME", ".local/state")),
+        resolved(kept("XDG_CACHE_HOME", ".cache")),
     ];
     Ok(HostFacts {
         stdin_is_terminal: std::io::stdin().is_terminal(),
@@ -104,6 +106,53 @@ fn roots_own(
     wanted
 }
 
+/// The path without links, as far as something is there.
+fn resolved(path: PathBuf) -> PathBuf {
+    for there in path.ancestors() {
+        match rustix::fs::openat2(
+            CWD,
+            there,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::NO_SYMLINKS,
+        ) {
+            // What is missing below it is no link.
+            Ok(_) => return path,
+            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            Err(_) => break,
+        }
+    }
+    led(&path)
+}
+
+/// Where the links of a path lead, also through directories that this process has no way into: a command may open the way.
+fn led(path: &Path) -> PathBuf {
+    /// As many as the kernel follows.
+    const LINKS: usize = 40;
+    let parts = |path: &Path| {
+        path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<OsString>>()
+    };
+    let (mut pending, mut real, mut links) = (parts(path), PathBuf::from("/"), 0);
+    while let Some(part) = pending.pop() {
+        match Path::new(&part).components().next() {
+            Some(Component::RootDir) => real = PathBuf::from("/"),
+            Some(Component::ParentDir) => drop(real.pop()),
+            Some(Component::Normal(_)) => {
+                let next = real.join(&part);
+                match fs::read_link(&next) {
+                    Ok(text) if links < LINKS => {
+                        links += 1;
+                        pending.extend(parts(&text));
+                    }
+                    Ok(_) | Err(_) => real = next,
+                }
+            }
+            Some(Component::CurDir | Component::Prefix(_)) | None => {}
+        }
+    }
+    real
+}
+
 /// Without doubled slashes and dots: paths are compared by their bytes.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
@@ -129,28 +178,38 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
     for place in places {
         let bytes = place.as_os_str().as_bytes();
         if bytes.contains(&b'*') {
-            found.extend(matching(&place));
+            for place in matching(&place) {
+                found.extend(fs::canonicalize(&place).ok().filter(|real| *real != place));
+                found.push(place);
+            }
         } else if bytes.starts_with(b"/etc/") && everywhere.iter().any(|hidden| hidden.as_bytes() == bytes) {
             found.push(place);
-        } else if let Ok(kind) = host.kind(&place) {
+        } else {
+            let kind = host.kind(&place);
+            // A place that this process has no way to is there: a command can open the way.
+            if matches!(kind, Err(Errno::NOENT | Errno::NOTDIR)) {
+                continue;
+            }
             // What is behind a link may be seen by its own name: in the workspace, where HOME leads into it.
-            if kind == FileType::Symlink || host.is_behind_links(&place) {
-                found.extend(fs::canonicalize(&place).ok().filter(|real| *real != place));
+            if kind != Ok(FileType::Directory) && kind != Ok(FileType::RegularFile)
+                || host.is_behind_links(&place)
+            {
+                let real = resolved(place.clone());
+                found.extend(Some(real).filter(|real| *real != place));
             }
             found.push(place);
         }
     }
     facts.secrets = found;
     let config = facts.own.first().and_then(|own| own.parent()).unwrap_or(&facts.home);
-    (facts.gitconfig, facts.gitincluded) = gituser::configuration(&facts.home, config);
+    (facts.gitconfig, facts.gitincluded) = gituser::configuration(&facts.home, config, workspace);
     facts.appended = profile
         .append
         .iter()
         .filter_map(|append| {
             let path = append.path.resolve(&anchors)?;
             let mut bytes = Vec::new();
-            let file =
-                fs::File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+            let file = gituser::plain_file(&path)?;
             file.take(APPEND_LIMIT).read_to_end(&mut bytes).ok()?;
             if !bytes.ends_with(b"\n") {
                 bytes.push(b'\n');

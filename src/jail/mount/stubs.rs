@@ -12,7 +12,8 @@ use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, move_mount};
 
-use super::{PLAIN, Root, attach, clone_tree};
+use super::{PLAIN, Root, attach, below, clone_tree};
+use crate::jail::plan::{JailPlan, Step, View};
 use crate::jail::points::{attach_over, create};
 use crate::sys::mount::{Attributes, set_attributes};
 
@@ -20,12 +21,58 @@ use crate::sys::mount::{Attributes, set_attributes};
 pub(super) struct Later;
 
 impl Root {
+    /// Hides what the command would see at `path`, and what the host has there, where a link on the way leads to it by places that
+    /// are not seen inside. In a tree that the command may change the directories around it keep their names: one that got another
+    /// would show it in the next run.
+    pub(super) fn secret(&mut self, plan: &JailPlan, path: &Path) -> io::Result<()> {
+        let straight = self.points.straight(path).map(drop);
+        let linked = !matches!(straight, Ok(()) | Err(Errno::NOENT | Errno::NOTDIR));
+        let real = linked.then(|| path.canonicalize().ok()).flatten();
+        for path in [Some(path), real.as_deref()].into_iter().flatten() {
+            if self.points.visible(path).is_ok() {
+                self.pin_around(plan, path)?;
+            }
+            self.cover(path)?;
+        }
+        Ok(())
+    }
+
     /// Hides what the command would see at `path`.
-    pub(super) fn secret(&mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn cover(&mut self, path: &Path) -> io::Result<()> {
         match self.points.visible(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Ok(()),
             target => self.hide(target?),
         }
+    }
+
+    /// Pins the directories between `path` and the writable tree that it lies in: each is a mount of itself, with all that lies
+    /// over what is in it.
+    fn pin_around(&mut self, plan: &JailPlan, path: &Path) -> io::Result<()> {
+        let writable = |step: &Step| match step {
+            Step::Workspace { view: View::Writable } => Some(plan.workspace.clone()),
+            Step::Bind { path, writable: true, .. } => Some(path.clone()),
+            _ => None,
+        };
+        let trees = plan.steps.iter().filter_map(writable).filter(|tree| below(path, tree));
+        let Some(tree) = trees.max_by_key(|tree| tree.as_os_str().len()) else { return Ok(()) };
+        let mut between: Vec<&Path> =
+            path.ancestors().skip(1).take_while(|around| below(around, &tree)).collect();
+        between.reverse();
+        for around in between {
+            if !self.pinned.insert(around.to_owned()) {
+                continue;
+            }
+            let target = match self.points.straight(around) {
+                // The directories of its real name are pinned.
+                Err(Errno::LOOP) => return Ok(()),
+                target => target?,
+            };
+            let tree = clone_tree(&target, "", true)?;
+            attach_over(&tree, &target)?;
+            self.points.put_aside(tree);
+            self.points.put_aside(target);
+        }
+        Ok(())
     }
 
     /// As [`Self::secret`], while trees are missing: where a link is on the way, it may lead to one of them.
@@ -43,7 +90,7 @@ impl Root {
     }
 
     /// Hides a file of the fresh `/proc`.
-    pub(super) fn secret_of_proc(&mut self, name: &Path) -> io::Result<()> {
+    fn secret_of_proc(&mut self, name: &Path) -> io::Result<()> {
         let stub = self.stub(false)?;
         let proc = self.proc.as_ref().ok_or(Errno::BADF)?;
         match move_mount(&stub, "", proc, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
