@@ -234,7 +234,7 @@ impl Binds<'_> {
 }
 
 /// Directories that are the system's, not a project.
-const SYSTEM: &[&str] = &[
+pub(crate) const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",
     "/usr", "/nix", "/gnu", "/snap",
 ];
@@ -243,7 +243,7 @@ const SYSTEM: &[&str] = &[
 const ORDINARY_BELOW: &[&str] = &["/usr/src", "/usr/local/src", "/run/user", "/run/media"];
 
 /// Directories that hold other people's trees: no workspace themselves, but what is below may be one.
-const CONTAINERS: &[&str] =
+pub(crate) const CONTAINERS: &[&str] =
     &["/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var", "/var/tmp", "/var/lib"];
 
 /// Refuses a workspace that would hand out more than a project. All paths are plain: see [`lies_in`].

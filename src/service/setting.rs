@@ -157,7 +157,7 @@ impl Setting {
         if evaluation.decision == Decision::Prompt && self.approvals() == Asking::Deny {
             evaluation.deny();
         }
-        let places = Places { profile: &self.chosen.profile, anchors: self.anchors() };
+        let places = Places { profile: &self.chosen.profile, anchors: self.anchors(), facts: &self.facts };
         let mut closed = places.closed(self.machine(), &evaluation.reasons);
         if !closed.is_empty() {
             // Where the hint leads, the jail refuses the same.

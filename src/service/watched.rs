@@ -236,6 +236,7 @@ fn eyes<'a>(
         rights,
         profile: &setting.chosen.profile,
         anchors: setting.anchors(),
+        facts: &setting.facts,
         cwd: &setting.place.cwd,
         shortfall: &[],
     };

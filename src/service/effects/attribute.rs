@@ -12,8 +12,8 @@ use super::shortfall::{Shortfall, kept};
 use super::undeclared::is_refresh;
 use crate::classify::{Classification, OpClass};
 use crate::policy::{Decision, Hint, NetworkRight, Policy, Right, Rights, StateLaw, right};
-use crate::profile::Profile;
 use crate::profile::value::{Anchors, lies_in};
+use crate::profile::{HostFacts, Profile};
 use crate::supervisor::{Act, Cause, Denial, Target};
 
 /// What would let a refused operation pass.
@@ -59,6 +59,7 @@ pub(in crate::service) struct Ground<'a> {
     pub(in crate::service) rights: &'a Rights,
     pub(in crate::service) profile: &'a Profile,
     pub(in crate::service) anchors: Anchors<'a>,
+    pub(in crate::service) facts: &'a HostFacts,
     pub(in crate::service) cwd: &'a Path,
     /// What the jail gives less than the state, as far as that is known.
     pub(in crate::service) shortfall: Shortfall<'a>,
@@ -66,7 +67,7 @@ pub(in crate::service) struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     fn places(&self) -> Places<'a> {
-        Places { profile: self.profile, anchors: self.anchors }
+        Places { profile: self.profile, anchors: self.anchors, facts: self.facts }
     }
 }
 
@@ -315,6 +316,7 @@ mod tests {
         let profile =
             "[binds]\ntoolchains = [\"~/.cargo\"]\n[credentials.\"npm:x\"]\nfiles = [\"~/.npmrc\"]\n";
         let profile = Profile::from_toml(profile, Path::new("p.toml")).unwrap();
+        let facts = HostFacts::default();
         let env: Vec<(OsString, OsString)> = Vec::new();
         let anchors = Anchors { home: Path::new("/home/u"), workspace: Path::new("/w"), env: &env };
         let ground = Ground {
@@ -325,6 +327,7 @@ mod tests {
             rights: &rights,
             profile: &profile,
             anchors,
+            facts: &facts,
             cwd: Path::new("/w"),
             shortfall: &[],
         };

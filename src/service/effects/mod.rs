@@ -12,6 +12,7 @@ mod eyes;
 mod inferred;
 mod place;
 mod programs;
+mod reserved;
 mod shortfall;
 mod sight;
 mod tally;
