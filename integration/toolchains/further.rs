@@ -283,15 +283,24 @@ fn maven_offline() {
         return;
     }
     fs::remove_dir_all(project.path().join("target")).unwrap();
+    let target = project.path().join("target");
+    let sources = || {
+        let tree = project.tree().into_iter();
+        tree.filter(|(path, _)| !path.starts_with(&target)).collect::<Vec<_>>()
+    };
     let test = || {
-        let before = project.tree();
+        let before = sources();
         let args = ["exec", "--state", "testing", "-c", "mvn -o -q -B test"];
         let ran = crate::project::ran(project.command(&args).env("MAVEN_OPTS", &home).output().unwrap());
-        assert_eq!(project.tree(), before);
+        assert_eq!(sources(), before);
+        // Of what is built only the profile's outputs are kept.
+        let kept = fs::read_dir(&target).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        assert!(kept.into_iter().all(|name| name == "surefire-reports"));
         ran
     };
     let first = test();
     assert_eq!(first.code, 0, "{first:?}");
+    assert!(target.join("surefire-reports/GreetingTest.txt").exists());
     edit(&project, "sed -i s/Hello/Bye/ src/main/java/Greeting.java");
     let red = test();
     assert_eq!(red.code, 1, "{red:?}");
