@@ -3,13 +3,10 @@
 //!
 //! Danger: these are texts of the user's HOME. Only their harmless keys come along, see [`crate::profile::gitconfig`].
 
-use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags};
-
+use super::plain;
 use crate::profile::gitconfig::sanitise;
 use crate::profile::value::lies_in;
 
@@ -47,17 +44,8 @@ pub(super) fn configuration(home: &Path, config: &Path, workspace: &Path) -> (Ve
 
 fn text(path: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    plain_file(path)?.take(LIMIT + 1).read_to_end(&mut text).ok()?;
+    plain::open(path).ok()??.take(LIMIT + 1).read_to_end(&mut text).ok()?;
     Some(text).filter(|text| u64::try_from(text.len()).is_ok_and(|length| length <= LIMIT))
-}
-
-/// Opens a regular file and nothing else: an agent may have put a pipe there, which waits, or a link to a device, of which the opening
-/// alone does something.
-pub(super) fn plain_file(path: &Path) -> Option<File> {
-    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle).ok()?.st_mode);
-    (kind == FileType::RegularFile).then_some(())?;
-    File::open(format!("/proc/self/fd/{}", handle.as_raw_fd())).ok()
 }
 
 /// The text of the file at `path`, in which includes lead to their places inside; most have none.

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::gituser;
+use super::{gituser, plain};
 use crate::diagnostic::Diagnostic;
 use crate::jail::Places;
 use crate::profile::alias::{self, Aliases};
@@ -209,7 +209,7 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
         .filter_map(|append| {
             let path = append.path.resolve(&anchors)?;
             let mut bytes = Vec::new();
-            let file = gituser::plain_file(&path)?;
+            let file = plain::open(&path).ok()??;
             file.take(APPEND_LIMIT).read_to_end(&mut bytes).ok()?;
             if !bytes.ends_with(b"\n") {
                 bytes.push(b'\n');

@@ -19,6 +19,7 @@ mod host;
 pub mod overview;
 mod own_files;
 mod person;
+mod plain;
 mod profiles;
 mod reading;
 pub mod report;

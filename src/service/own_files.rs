@@ -3,11 +3,10 @@
 //! Danger: falling back to the built-in law would be a laxer law chosen by whoever can change or delete a file. What is
 //! there and not accepted, or accepted and not there, ends the command.
 
-use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::plain;
 use super::request::Law;
 use super::workflows::Source;
 use crate::diagnostic::Diagnostic;
@@ -173,12 +172,8 @@ fn way_out(flag: Option<&str>, path: &Path) -> String {
 /// `workspace_file_unreadable`.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let wrong = |why: String| Diagnostic::new("workspace_file_unreadable", why).file(path);
-    // Without waiting: a pipe in its place would hold the command forever.
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let file = file.map_err(|error| wrong(format!("cannot be opened: {error}")))?;
-    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
-        return Err(wrong("is no regular file".to_owned()));
-    }
+    let file = plain::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
+    let file = file.ok_or_else(|| wrong("is no regular file".to_owned()))?;
     let mut bytes = Vec::new();
     file.take(LIMIT + 1)
         .read_to_end(&mut bytes)
