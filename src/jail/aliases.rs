@@ -49,45 +49,23 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::jail::{self, Host, JailPlan, mount};
+    use crate::jail::beginning::tests;
+    use crate::jail::{JailPlan, mount};
     use crate::policy::{NetworkRight, Rights, WorkspaceRight};
-    use crate::profile::{Aliases, HostFacts, Profile, StateJail, Task, builtin, resolve};
 
     /// The plan of the base profile with these names of the workspace.
     fn plan(names: &[&str]) -> JailPlan {
-        let profile: Profile = builtin::find("base").unwrap().profile().unwrap();
-        let (home, workspace) = (Path::new("/home/u"), Path::new("/srv/w"));
-        let mut aliases = Aliases::default();
-        for name in names {
-            aliases.add(Path::new(name), workspace);
-        }
-        let facts = HostFacts {
-            home: home.to_owned(),
-            secrets: builtin::find("base").unwrap().hidden.iter().map(PathBuf::from).collect(),
-            gitconfig: b"[user]\n\tname = x\n".to_vec(),
-            aliases,
-            ..HostFacts::default()
-        };
-        let rights = Rights {
-            workspace: WorkspaceRight::Write,
-            git_write: false,
-            network: NetworkRight::None,
-            narrowed: Vec::new(),
-        };
-        let task = Task {
-            workspace,
-            cwd: workspace,
-            pwd: workspace,
-            rights: &rights,
-            executes: false,
-            blocked_env: &[],
-            env_overrides: &[],
-            state: &StateJail::default(),
-            timeout: None,
-        };
-        let spec = resolve(&profile, &facts, &task);
-        let host = Host { level: jail::Level::Full, landlock_abi: 7, seccomp: true, uid: 0, gid: 0 };
-        jail::best(&spec, &host, &["true".into()]).unwrap()
+        let workspace = WorkspaceRight::Write;
+        let rights =
+            Rights { workspace, git_write: false, network: NetworkRight::None, narrowed: Vec::new() };
+        tests::plan(&rights, 0, |spec| {
+            spec.workspace = "/srv/w".into();
+            spec.cwd.clone_from(&spec.workspace);
+            spec.files.push(("/home/u/.gitconfig".into(), b"[user]\n".to_vec()));
+            for name in names {
+                spec.aliases.add(Path::new(name), &spec.workspace);
+            }
+        })
     }
 
     /// The names that are made of these.

@@ -101,7 +101,7 @@ pub(super) fn keeps(plan: &JailPlan) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::PathBuf;
 
     use super::*;
@@ -109,7 +109,11 @@ mod tests {
     use crate::profile::{Bind, HostFacts, Profile, SandboxSpec, StateJail, Task, builtin, resolve};
 
     /// The plan of the base profile, changed by `change`.
-    fn plan(rights: &Rights, uid: u32, change: impl FnOnce(&mut SandboxSpec)) -> JailPlan {
+    pub(in crate::jail) fn plan(
+        rights: &Rights,
+        uid: u32,
+        change: impl FnOnce(&mut SandboxSpec),
+    ) -> JailPlan {
         let profile: Profile = builtin::find("base").unwrap().profile().unwrap();
         let secrets = builtin::find("base").unwrap().hidden.iter().map(PathBuf::from).collect();
         let facts = HostFacts { home: "/home/u".into(), secrets, ..HostFacts::default() };

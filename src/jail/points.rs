@@ -65,35 +65,22 @@ impl Points {
 
     /// Opens what the command would see at `path`.
     pub(super) fn visible(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        rustix::fs::openat2(
-            &self.root,
-            inside(path),
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
-        )
+        self.open(path, OFlags::empty(), ResolveFlags::NO_MAGICLINKS)
     }
 
     /// As [`Self::visible`], where no link is on the way: else `LOOP`.
     pub(super) fn straight(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        rustix::fs::openat2(
-            &self.root,
-            inside(path),
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS,
-        )
+        self.open(path, OFlags::empty(), ResolveFlags::NO_SYMLINKS)
     }
 
     /// Opens what is at `path` itself, which may be a link.
     pub(super) fn own(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        rustix::fs::openat2(
-            &self.root,
-            inside(path),
-            OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-            Mode::empty(),
-            ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
-        )
+        self.open(path, OFlags::NOFOLLOW, ResolveFlags::NO_MAGICLINKS)
+    }
+
+    fn open(&self, path: &Path, flags: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
+        let flags = flags | OFlags::PATH | OFlags::CLOEXEC;
+        rustix::fs::openat2(&self.root, inside(path), flags, Mode::empty(), resolve | ResolveFlags::IN_ROOT)
     }
 
     /// Makes `path` with its parents on the scratch; whether it is a plain directory there.

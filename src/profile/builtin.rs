@@ -1,6 +1,7 @@
 //! The profiles that come with swbox: `profiles/*.toml`, compiled in by `build.rs`.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::model::Profile;
 use super::value::{Anchors, Place, lies_in};
@@ -38,6 +39,12 @@ pub fn all() -> &'static [Builtin] {
 /// The built-in profile `name`.
 pub fn find(name: &str) -> Option<&'static Builtin> {
     BUILTIN.iter().find(|builtin| builtin.name == name)
+}
+
+/// All of them as data, read once: for what is asked of them many times in a run.
+pub fn profiles() -> &'static [Profile] {
+    static ALL: OnceLock<Vec<Profile>> = OnceLock::new();
+    ALL.get_or_init(|| BUILTIN.iter().filter_map(|builtin| builtin.profile().ok()).collect())
 }
 
 impl Builtin {

@@ -277,6 +277,11 @@ mod tests {
     use crate::workflow::builtin::builtin;
     use crate::workflow::load;
 
+    /// A path, or an address.
+    fn place(text: &str) -> Target {
+        if text.starts_with('/') { Target::Path(text.into()) } else { Target::Address(text.into()) }
+    }
+
     /// What is said of one refusal in a state of the built-in `bugfix`.
     fn said(state: &str, line: &str, act: Act, target: &str, cause: Cause) -> (Right, Grant, Option<String>) {
         said_of(state, line, line.split(' ').next().unwrap_or_default(), (act, target, cause))
@@ -291,12 +296,7 @@ mod tests {
         let here = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
         let mut said = None;
         with_ground(state, line, &here, |ground| {
-            let target = if target.starts_with('/') {
-                Target::Path(target.into())
-            } else {
-                Target::Address(target.into())
-            };
-            let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
+            let denial = Denial { act, target: place(target), cause, errno: libc::EACCES, inferred: false };
             let hosts = vec!["example.org".to_owned()];
             let program = program.to_owned();
             let denied = attribute(ground, Refused { denial, count: 1, program, hosts, ended_well: true });
@@ -459,12 +459,8 @@ mod tests {
             ),
         ] {
             with_ground(state, line, &here, |ground| {
-                let target = if target.starts_with('/') {
-                    Target::Path(target.into())
-                } else {
-                    Target::Address(target.into())
-                };
-                let denial = Denial { act, target, cause, errno: libc::EACCES, inferred: false };
+                let denial =
+                    Denial { act, target: place(target), cause, errno: libc::EACCES, inferred: false };
                 let program = line.split(' ').next().unwrap().to_owned();
                 let refused = Refused { denial, count: 1, program, hosts: Vec::new(), ended_well: false };
                 let denied = attribute(&Ground { shortfall: &lacks, ..*ground }, refused);

@@ -123,11 +123,7 @@ impl Places<'_> {
             let binds = &profile.binds;
             binds.toolchains.iter().chain(&binds.data).any(|tree| self.meets(place, tree))
         };
-        shown(self.profile)
-            || builtin::all()
-                .iter()
-                .filter_map(|builtin| builtin.profile().ok())
-                .any(|profile| shown(&profile))
+        shown(self.profile) || builtin::profiles().iter().any(shown)
     }
 
     /// Whether `place` and a place of a profile lie in each other; a pattern stands for its directory.
