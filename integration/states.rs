@@ -339,6 +339,52 @@ fn a_rebase_with_an_editor_of_the_commands_own_changes_no_repository() {
     assert_ne!(project.git(&["rev-parse", "HEAD"]), before);
 }
 
+/// A git directory that is writable is so for the whole line: for the hand of another program too, by whatever name.
+#[test]
+fn what_changes_files_beside_git_changes_no_git_directory() {
+    let project = Project::new();
+    let file = project.outside().join("mixed.json");
+    fs::write(
+        &file,
+        r#"{"id":"w","initial":"work","states":{
+            "work":{"allowed_tools":["Read","Write","Bash","__DESTRUCTIVE__","__GIT_WRITE__"],"on":{"END":"failed"}},
+            "failed":{"type":"final"}}}"#,
+    )
+    .unwrap();
+    fs::write(project.path().join("new"), "x").unwrap();
+    std::os::unix::fs::symlink(".git", project.path().join("link")).unwrap();
+    let run = |line: &str| project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", line]);
+    let state = || {
+        (
+            project.git(&["rev-parse", "HEAD"]),
+            project.git(&["fsck", "--full"]),
+            project.git(&["diff", "--cached"]),
+        )
+    };
+    let before = state();
+    for line in [
+        "rm -rf .git; git add new",
+        "git add new; find .git/objects -type f -delete",
+        "cp new link/HEAD; git add new",
+        "git add new > link/HEAD",
+        "{ git add new; } > link/HEAD",
+        "sed -i s/refs/other/ .git/HEAD && git add new",
+        "f=.git/HEAD; echo x > $f; git add new",
+    ] {
+        let ran = run(line);
+        assert!(ran.stderr.contains("Read-only file system"), "{line}: {ran:?}");
+        assert_eq!(state(), before, "{line}");
+    }
+    let ran = run("touch other && git add new");
+    assert!(ran.stderr.contains("send the git commands as a line of their own"), "{ran:?}");
+    // The twin: git, and beside it what only reads.
+    let ran = run(
+        "cat new | head -1 && git add new 2>/dev/null && git commit -qm new && git log --oneline | head -1",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(state(), before);
+}
+
 #[test]
 fn a_git_link_out_of_the_workspace_is_named() {
     let project = Project::new();

@@ -35,6 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "policy",
             "engine",
             "profile",
+            "hosts",
             "jail",
             "proxy",
             "supervisor",

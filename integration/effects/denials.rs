@@ -220,7 +220,7 @@ fn a_person_reads_what_was_refused_in_few_lines() {
             "subprocess.run([\"git\", \"add\", \"-A\"], check=True, stderr=-3)",
             &[
                 "swbox: 1 operation was denied by the jail in state \"here\"",
-                "  create  .git/index.lock  git changes it where a command is git's alone: send the git commands as a line of their own",
+                "  create  .git/index.lock  git changes it where nothing else in the line changes files: send the git commands as a line of their own",
             ],
         ),
         (

@@ -13,6 +13,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "the layer is bounded, and the limit is named", needs: "overlay", run: bounded },
     Case { name: "two layers at once do not see each other", needs: "overlay", run: parallel },
     Case { name: "a mount below the workspace: read-only, and said so", needs: "overlay", run: mount_below },
+    Case { name: "where the host runs nothing the layer runs nothing", needs: "overlay", run: noexec },
     Case { name: "somebody else's workspace: read-only, and said so", needs: "overlay", run: foreign_owner },
     Case { name: "a first build, clean and rebuild work in the layer", needs: "overlay", run: builds },
 ];
@@ -73,6 +74,30 @@ fn mount_below() -> Verdict {
         return Verdict::Skipped(text);
     }
     check!(text.contains("Read-only file system"), "{text}");
+    Verdict::Passed
+}
+
+/// A volume that is mounted `noexec` stays so below the layer; the twin without the flag runs.
+fn noexec() -> Verdict {
+    let place = Place::new();
+    let work = place.workspace();
+    for (options, runs) in [("noexec", false), ("exec", true)] {
+        let jail = format!("{} run throw {}", crate::kit::own().display(), work.display());
+        let script = format!(
+            "mount -t tmpfs -o {options} x {0} && cd {0} && printf '#!/bin/sh\\necho ran\\n' > tool && chmod 755 tool && \
+             {jail} sh -c './tool; cp tool other; ./other; echo > new && echo wrote'",
+            work.display()
+        );
+        let output = Command::new("unshare").args(["-Urm", "sh", "-c", &script]).output();
+        let Ok(output) = output else { return Verdict::Skipped("no unshare(1)".to_owned()) };
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if text.contains("unshare:") || text.contains("mount:") {
+            return Verdict::Skipped(text);
+        }
+        check!(text.contains("wrote"), "{options}: {text}");
+        check!(text.matches("ran\n").count() == if runs { 2 } else { 0 }, "{options}: {text}");
+    }
     Verdict::Passed
 }
 

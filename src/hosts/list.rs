@@ -114,7 +114,8 @@ impl fmt::Display for Refused {
     }
 }
 
-fn may_be_suggested(class: AddressClass) -> bool {
+/// Whether a line that opens an address of this class may be suggested to somebody who adds it without thought.
+pub fn may_be_suggested(class: AddressClass) -> bool {
     matches!(class, AddressClass::Public | AddressClass::Private | AddressClass::Loopback)
 }
 

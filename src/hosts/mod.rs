@@ -7,5 +7,5 @@ pub mod list;
 pub mod target;
 
 pub use address::{AddressClass, AddressRange};
-pub use list::{BadEntry, Grant, HostList, Refused, check};
+pub use list::{BadEntry, Grant, HostList, Refused, check, may_be_suggested};
 pub use target::{BadHost, Host, Target};

@@ -61,23 +61,32 @@ pub(super) fn full(scratch: &OwnedFd) -> bool {
     rustix::fs::fstatvfs(scratch).is_ok_and(|space| space.f_blocks > 0 && space.f_bfree == 0)
 }
 
-/// What programs and the C library say when they meet a limit that the kernel reports to nobody but them.
+/// What programs, run-time systems and the C library say when they meet a limit that the kernel reports to nobody but
+/// them; compared without case.
 const WORDS: &[(&str, LimitHit)] = &[
-    ("Too many open files", LimitHit::OpenFiles),
-    ("EMFILE", LimitHit::OpenFiles),
-    ("Resource temporarily unavailable", LimitHit::Processes),
-    ("Cannot fork", LimitHit::Processes),
+    ("too many open files", LimitHit::OpenFiles),
+    ("emfile", LimitHit::OpenFiles),
+    ("resource temporarily unavailable", LimitHit::Processes),
+    ("cannot fork", LimitHit::Processes),
     ("can't fork", LimitHit::Processes),
     ("can't start new thread", LimitHit::Processes),
+    ("failed to create new os thread", LimitHit::Processes),
+    ("failed to spawn thread", LimitHit::Processes),
     ("unable to create native thread", LimitHit::Processes),
-    ("Cannot allocate memory", LimitHit::Memory),
-    ("MemoryError", LimitHit::Memory),
+    ("unable to create new native thread", LimitHit::Processes),
+    ("cannot allocate memory", LimitHit::Memory),
+    ("memoryerror", LimitHit::Memory),
+    ("outofmemoryerror", LimitHit::Memory),
     ("bad_alloc", LimitHit::Memory),
     ("out of memory", LimitHit::Memory),
+    ("insufficient memory", LimitHit::Memory),
     ("memory exhausted", LimitHit::Memory),
     ("memory allocation of", LimitHit::Memory),
-    ("File too large", LimitHit::FileSize),
-    ("No space left on device", LimitHit::Scratch),
+    ("memory allocation failed", LimitHit::Memory),
+    ("buffer allocation failed", LimitHit::Memory),
+    ("failed to allocate memory", LimitHit::Memory),
+    ("file too large", LimitHit::FileSize),
+    ("no space left on device", LimitHit::Scratch),
 ];
 
 /// The limit that a failed command names in what it wrote to standard error; only one that is set.
@@ -86,7 +95,7 @@ pub(super) fn said(limits: &Limits, exit: &Exit, err: &Captured) -> Option<Limit
         return None;
     }
     let text = [err.head.as_slice(), err.tail.as_slice()].concat();
-    let text = String::from_utf8_lossy(&text);
+    let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
     let set = |limit| match limit {
         LimitHit::OpenFiles => limits.open_files.is_some(),
         LimitHit::Processes => limits.processes.is_some(),
@@ -117,6 +126,15 @@ mod tests {
         assert_eq!(said(&limits, &Exit::Code(1), &fork), Some(LimitHit::Processes));
         assert_eq!(said(&limits, &Exit::Code(0), &fork), None);
         assert_eq!(said(&Limits::default(), &Exit::Code(1), &fork), None);
+        // Node, Go and Java have words of their own.
+        let memory = Limits { memory: Some(9), open_files: Some(20), ..Limits::default() };
+        for (text, limit) in [
+            ("RangeError: Array buffer allocation failed", LimitHit::Memory),
+            ("java.lang.OutOfMemoryError: Java heap space", LimitHit::Memory),
+            ("open x: too many open files", LimitHit::OpenFiles),
+        ] {
+            assert_eq!(said(&memory, &Exit::Code(1), &err(text)), Some(limit), "{text}");
+        }
         assert_eq!(said(&limits, &Exit::Code(1), &err("MemoryError")), None);
         assert_eq!(
             said(&limits, &Exit::Signal(6), &err("x: Too many open files")),

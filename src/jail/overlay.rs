@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatVfsMountFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
     fsmount, fsopen,
@@ -59,7 +59,11 @@ fn mount(scratch: &OwnedFd) -> io::Result<OwnedFd> {
     }
     fsconfig_set_flag(context.as_fd(), "userxattr")?;
     fsconfig_create(context.as_fd())?;
-    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let mut flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    // Where the host lets nothing run, as on a volume that is mounted so, neither does the layer over it.
+    if rustix::fs::fstatvfs(&lower)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        flags |= MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    }
     let tree = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?;
     // There are more reasons for which the mount succeeds and every change fails: try one.
     let probe = format!(".swbox-{}", std::process::id());

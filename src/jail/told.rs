@@ -126,6 +126,9 @@ pub(super) fn explain(namespaces: Namespaces, error: &SetupError) -> Diagnostic 
     };
     let diagnostic =
         Diagnostic::new(error.stage.code(), format!("cannot set up the jail ({}){why}", error.detail));
+    if let Some(limit) = callers_limit(error) {
+        return diagnostic.help(limit);
+    }
     match error.stage {
         Stage::Fork | Stage::Maps | Stage::Root if namespaces.user => diagnostic.help(
             "this host refuses user namespaces to this user; `swbox doctor` says what remains possible",
@@ -138,9 +141,38 @@ pub(super) fn explain(namespaces: Namespaces, error: &SetupError) -> Diagnostic 
     }
 }
 
+/// Which limit that swbox itself was started under stopped the step, and what to do.
+const fn callers_limit(error: &SetupError) -> Option<&'static str> {
+    match error.errno {
+        libc::EMFILE => Some("swbox itself may open too few files: `ulimit -n 64` is enough for it"),
+        libc::ENFILE => Some("the whole machine has no open file left: end something, or raise fs.file-max"),
+        libc::EFBIG => Some("swbox itself may write no file, however small: raise `ulimit -f`"),
+        libc::EAGAIN => Some("this user may start no more processes: end some, or raise `ulimit -u`"),
+        libc::ENOMEM => Some("there is no memory left for it: raise `ulimit -v`, or end something"),
+        libc::ENOSPC if matches!(error.stage, Stage::Fork) => {
+            Some("no more namespaces are given to this user: see /proc/sys/user/max_*_namespaces")
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_the_caller_is_named_with_a_way_on() {
+        let told = |stage, errno| {
+            let error = SetupError { stage, errno, detail: "x".into() };
+            let namespaces = Namespaces { user: true, pid: true, net: false };
+            explain(namespaces, &error).help.unwrap_or_default()
+        };
+        assert!(told(Stage::Secret, libc::EMFILE).contains("ulimit -n"));
+        assert!(told(Stage::Proc, libc::EFBIG).contains("ulimit -f"));
+        assert!(told(Stage::Fork, libc::EAGAIN).contains("ulimit -u"));
+        assert!(told(Stage::Fork, libc::ENOSPC).contains("max_*_namespaces"));
+        assert!(told(Stage::Fork, libc::EPERM).contains("swbox doctor"));
+    }
 
     #[test]
     fn wait_statuses_are_read() {

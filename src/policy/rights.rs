@@ -42,7 +42,7 @@ pub enum NetworkRight {
 pub struct Rights {
     /// Workspace files.
     pub workspace: WorkspaceRight,
-    /// Git directories writable (all programs of the line are git and the state has a git tool).
+    /// Git directories writable (no program of the line but git changes files, and the state has a git tool).
     pub git_write: bool,
     /// Network.
     pub network: NetworkRight,
@@ -107,7 +107,8 @@ pub fn within(law: &StateLaw, workspace: WorkspaceRight, git_write: bool, networ
 struct Shape {
     /// Trusted, nothing opaque, and each program does what its classes say and no more.
     transparent: bool,
-    /// At least one git, and otherwise only what has no effect of its own.
+    /// At least one git, and otherwise only what changes no file, not by a redirection of git's own output either: where a
+    /// git directory is writable it is so for the whole line, by whatever name or link.
     git_only: bool,
     /// Whether git changes files of the worktree.
     git_tree: bool,
@@ -126,6 +127,8 @@ impl Shape {
         };
         let clear = |segment: &ClassifiedSegment| segment.opaque.is_none() && contained(segment);
         let git = |segment: &ClassifiedSegment| segment.git && segment.opaque.is_none();
+        let beside_git =
+            |segment: &ClassifiedSegment| (git(segment) || clear(segment)) && !writes_itself(segment);
         let git_tree = segments.iter().flat_map(|segment| &segment.ops).any(|op| {
             op.class == OpClass::GitWrite
                 && op.tool.and_then(ToolId::named).is_none_or(|id| need::GIT_TREE.contains(id))
@@ -155,7 +158,7 @@ impl Shape {
         }
         Self {
             transparent: sound && segments.iter().all(clear),
-            git_only: sound && segments.iter().any(git) && segments.iter().all(|one| git(one) || clear(one)),
+            git_only: sound && segments.iter().any(git) && segments.iter().all(beside_git),
             git_tree,
             scratch: !law.has(need::WRITE) && is_scratch_line(law, root, line),
             granted,
@@ -165,6 +168,15 @@ impl Shape {
     fn grants_any(&self, classes: &[OpClass]) -> bool {
         classes.iter().any(|class| self.granted.contains(*class))
     }
+}
+
+/// Whether a command changes files by another hand than git's: it is another program, or its output is led into a file.
+fn writes_itself(segment: &ClassifiedSegment) -> bool {
+    segment.ops.iter().any(|op| match op.class {
+        OpClass::FileWrite | OpClass::FileModify => !segment.git || op.tool.is_none(),
+        OpClass::Destructive => !segment.git,
+        _ => false,
+    })
 }
 
 fn workspace(law: &StateLaw, shape: &Shape) -> WorkspaceRight {

@@ -31,7 +31,9 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let named = variable(&env, "HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home = named.or_else(home_of_account).ok_or_else(|| {
-        Diagnostic::new("no_home", "HOME is not set, and this account has no home directory")
+        let home =
+            if variable(&env, "HOME").is_some() { "HOME is no absolute path" } else { "HOME is not set" };
+        Diagnostic::new("no_home", format!("{home}, and this account has no home directory"))
             .help("set HOME to an absolute path; it need not exist")
     })?;
     let (called, home) = (alias::plain(&home), fs::canonicalize(&home).unwrap_or_else(|_| plain(&home)));

@@ -107,6 +107,11 @@ fn git_directories_open_for_lines_of_git_alone() {
         (vec![commit(), segment("tool").op(OpClass::FileRead)], false),
         (vec![git("git_commit").opaque()], false),
         (vec![segment("cat f").op(OpClass::FileRead).closed()], false),
+        // What changes files beside git would have the git directory too.
+        (vec![commit(), segment("rm f").op(OpClass::Destructive).closed()], false),
+        (vec![segment("echo x").op(OpClass::FileWrite).effect_free(), commit()], false),
+        (vec![segment("sed -i s/a/b/ f").op(OpClass::FileModify).closed(), commit()], false),
+        (vec![git("git_rm").op(OpClass::Destructive).tool("git_rm"), commit()], true),
     ] {
         let line = line(segments);
         let rights = of(&bugfix, "committing", &line, request());

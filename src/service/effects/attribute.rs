@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::Denied;
+use super::address::{SOCKETS, is_name_server, is_own, is_question, of_address};
 use super::place::Places;
 use super::shortfall::{Shortfall, kept};
 use super::undeclared::is_refresh;
@@ -71,9 +72,6 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// What stands for an address where the socket itself was refused.
-pub(super) const SOCKETS: [&str; 3] = ["ipv4", "ipv6", "unix"];
-
 /// A refusal with what is known around it.
 #[derive(Debug, Clone)]
 pub(in crate::service) struct Refused {
@@ -91,7 +89,13 @@ pub(in crate::service) struct Refused {
 /// Explains one refusal.
 pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> Denied {
     let Refused { denial, count, program, hosts, ended_well } = refused;
-    let hosts = if is_question(&denial) { hosts } else { Vec::new() };
+    let mut hosts = if is_question(&denial) { hosts } else { Vec::new() };
+    let named = !hosts.is_empty();
+    if is_name_server(&denial) && ground.rights.network != NetworkRight::None {
+        // Nobody's server is asked for the own loopback but for its name, as servers do at their start.
+        hosts.retain(|host| !is_own(host));
+    }
+    let own = named && hosts.is_empty();
     let (right, grant) = explain(ground, &denial, &program, hosts.first());
     let lacks = !right::holds(ground.law, right);
     let wanted = match &grant {
@@ -123,7 +127,7 @@ pub(in crate::service) fn attribute(ground: &Ground<'_>, refused: Refused) -> De
         && match &denial.target {
             Target::Path(path) => tried(path),
             // Libraries try at their start which kinds of socket there are: no host was asked for.
-            Target::Address(address) => hosts.is_empty() && SOCKETS.contains(&address.as_str()),
+            Target::Address(address) => own || hosts.is_empty() && SOCKETS.contains(&address.as_str()),
             Target::Abstract(_) => false,
         };
     // What is concluded of HOME was looked for.
@@ -138,11 +142,6 @@ fn way(ground: &Ground<'_>, right: Right) -> Option<Hint> {
         ground.policy.evaluate(law, ground.source, ground.line).decision != Decision::Forbidden
     };
     ground.policy.way_to(ground.law, right, runs)
-}
-
-/// Whether a refusal tells no host: a name server was to be asked, or not even a socket was had.
-fn is_question(denial: &Denial) -> bool {
-    matches!(&denial.target, Target::Address(address) if address.ends_with(":53") || SOCKETS.contains(&address.as_str()))
 }
 
 fn explain(ground: &Ground<'_>, denial: &Denial, program: &str, host: Option<&String>) -> (Right, Grant) {
@@ -182,7 +181,7 @@ pub(super) const fn nothing(why: &'static str) -> Grant {
     Grant::Nothing { why: Cow::Borrowed(why) }
 }
 
-fn tools(right: Right) -> Grant {
+pub(super) fn tools(right: Right) -> Grant {
     Grant::Tools { any: right.tools().to_vec() }
 }
 
@@ -216,7 +215,7 @@ fn of_git(ground: &Ground<'_>, program: &str) -> Grant {
     if right::holds(ground.law, Right::GitWrite) {
         // The state gives it, and this command did not have it.
         return nothing(
-            "git changes it where a command is git's alone: send the git commands as a line of their own",
+            "git changes it where nothing else in the line changes files: send the git commands as a line of their own",
         );
     }
     tools(Right::GitWrite)
@@ -238,37 +237,13 @@ fn credential(ground: &Ground<'_>, path: &Path) -> Grant {
     }
 }
 
-fn of_address(ground: &Ground<'_>, address: &str) -> (Right, Grant) {
-    if is_own(address) {
-        return (Right::Loopback, tools(Right::Loopback));
-    }
-    if !right::holds(ground.law, Right::Network)
-        && matches!(ground.rights.network, NetworkRight::None | NetworkRight::Loopback)
-    {
-        return (Right::Network, tools(Right::Network));
-    }
-    let unnamed = SOCKETS.contains(&address) || address.ends_with(":53");
-    let entry = if unnamed { "HOST" } else { address.strip_suffix(":443").unwrap_or(address) };
-    let grant = match &ground.law.jail.network {
-        Some(_) => Grant::State { line: format!("\"network\": [… , {entry:?}]") },
-        None => profile("network", format!("hosts = [{entry:?}]")),
-    };
-    (Right::Network, grant)
-}
-
-/// Whether an address is the command's own loopback.
-pub(super) fn is_own(address: &str) -> bool {
-    let own = ["127.", "[::1]", "localhost:"];
-    own.iter().any(|own| address.starts_with(own)) || matches!(address, "localhost" | "::1")
-}
-
 /// Whether a path lies in a git directory, as its names say.
 pub(super) fn is_git(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == ".git")
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::ffi::OsString;
 
     use super::*;
@@ -278,7 +253,7 @@ mod tests {
     use crate::workflow::load;
 
     /// A path, or an address.
-    fn place(text: &str) -> Target {
+    pub(in super::super) fn place(text: &str) -> Target {
         if text.starts_with('/') { Target::Path(text.into()) } else { Target::Address(text.into()) }
     }
 
@@ -307,7 +282,12 @@ mod tests {
     }
 
     /// Hands on what refusals of a line in a state of `bugfix` are explained by.
-    fn with_ground(state: &str, line: &str, here: &Environment, mut with: impl FnMut(&Ground<'_>)) {
+    pub(in super::super) fn with_ground(
+        state: &str,
+        line: &str,
+        here: &Environment,
+        mut with: impl FnMut(&Ground<'_>),
+    ) {
         let machine = load(builtin("bugfix").unwrap().source.as_bytes()).unwrap().machine;
         let policy = Policy::compile(&machine, RuleSet::default()).unwrap().within("/w");
         let law = policy.state(state).unwrap();

@@ -4,6 +4,7 @@
 //! Duty: `eyes::Eyes` takes each thing as it is seen, within bounds, and [`Effects`] is what a report has of it.
 //! Danger: the names come from the jailed command. They are bounded in number here; whoever prints them escapes them.
 
+mod address;
 mod attribute;
 mod beyond;
 mod choose;

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::attribute::{Ground, SOCKETS, is_git, is_own};
+use super::address::{SOCKETS, is_own};
+use super::attribute::{Ground, is_git};
 use crate::policy::{NetworkRight, WorkspaceRight};
 use crate::profile::value::lies_in;
 use crate::supervisor::{Act, Cause, Denial, Target};
