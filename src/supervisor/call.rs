@@ -3,12 +3,16 @@
 //! Danger: memory is read once, and the caller may have changed it when the kernel reads it. What is decoded here is told,
 //! never granted.
 
+mod how;
+
 use std::io::IoSliceMut;
 use std::os::fd::BorrowedFd;
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
+use rustix::fs::ResolveFlags;
 
+use self::how::How;
 use super::resolve::Last;
 
 /// The longest name that the kernel takes, with its end.
@@ -26,6 +30,8 @@ pub struct Name {
     pub text: Vec<u8>,
     /// What of a link at its end.
     pub last: Last,
+    /// Where it must not lead, as `openat2` is told; nothing in all other calls.
+    pub resolve: ResolveFlags,
 }
 
 /// How a file is opened.
@@ -41,6 +47,8 @@ pub struct Opening {
     pub truncate: bool,
     /// It must be new.
     pub exclusive: bool,
+    /// It must be a directory.
+    pub directory: bool,
     /// A file without a name in the directory.
     pub nameless: bool,
 }
@@ -218,12 +226,12 @@ impl Call<'_> {
 
     /// The name whose address is argument `text`, relative to the descriptor in argument `fd`.
     fn at(&self, fd: usize, text: usize, last: Last) -> Result<Name, Unreadable> {
-        Ok(Name { fd: self.int(fd), text: self.memory.string(self.argument(text))?, last })
+        Ok(Name { fd: self.int(fd), ..Name::here(&self.memory.string(self.argument(text))?, last) })
     }
 
     /// The name whose address is argument `text`, relative to the working directory.
     fn here(&self, text: usize, last: Last) -> Result<Name, Unreadable> {
-        Ok(Name { fd: libc::AT_FDCWD, text: self.memory.string(self.argument(text))?, last })
+        Ok(Name::here(&self.memory.string(self.argument(text))?, last))
     }
 
     /// As [`Call::at`], where a null address means the descriptor itself.
@@ -232,12 +240,21 @@ impl Call<'_> {
     }
 
     fn descriptor(&self, fd: usize) -> Name {
-        Name { fd: self.int(fd), text: Vec::new(), last: Last::Follow }
+        Name { fd: self.int(fd), ..Name::here(b"", Last::Follow) }
     }
 
     /// What of a link, by a flag that says that it is not followed.
     fn unless(&self, flags: usize, flag: i32) -> Last {
         if self.flag(flags, flag) { Last::Keep } else { Last::Follow }
+    }
+
+    /// What the structure at argument `how`, of the size in argument `size`, asks for; nothing where it is refused.
+    fn how(&self, how: usize, size: usize) -> Result<Option<(i32, ResolveFlags)>, Unreadable> {
+        if self.argument(size) < How::SIZE {
+            return Ok(None);
+        }
+        let at = |field: u64| self.memory.number(self.argument(how).wrapping_add(8 * field));
+        Ok(How { flags: at(0)?, mode: at(1)?, resolve: at(2)? }.checked())
     }
 
     fn address(&self, address: usize, length: usize) -> Result<Address, Unreadable> {
@@ -288,6 +305,7 @@ fn opening(flags: i32) -> Opening {
         create: !names_only && flags & libc::O_CREAT != 0,
         truncate,
         exclusive: flags & libc::O_EXCL != 0,
+        directory: flags & libc::O_DIRECTORY != 0,
         nameless: !names_only && flags & libc::O_TMPFILE == libc::O_TMPFILE,
     }
 }
@@ -315,8 +333,8 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory<'_>) -> Result<Opti
     let wish = match number {
         libc::SYS_openat => open(call.at(0, 1, Follow)?, call.int(2)),
         libc::SYS_openat2 => {
-            let flags = memory.number(call.argument(2))?;
-            open(call.at(0, 1, Follow)?, u32::try_from(flags & 0xFFFF_FFFF).unwrap_or_default().cast_signed())
+            let Some((flags, resolve)) = call.how(2, 3)? else { return Ok(None) };
+            open(Name { resolve, ..call.at(0, 1, Follow)? }, flags)
         }
         libc::SYS_truncate => Wish::Truncate(call.here(0, Follow)?),
         libc::SYS_mkdirat | libc::SYS_mknodat => Wish::Make(call.at(0, 1, Keep)?),
@@ -366,7 +384,7 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory<'_>) -> Result<Opti
 impl Name {
     /// A name that counts from the working directory.
     pub fn here(path: &[u8], last: Last) -> Self {
-        Self { fd: libc::AT_FDCWD, text: path.to_vec(), last }
+        Self { fd: libc::AT_FDCWD, text: path.to_vec(), last, resolve: ResolveFlags::empty() }
     }
 }
 
@@ -487,7 +505,7 @@ mod tests {
             }
         };
         let (name, plain) = open(libc::O_RDONLY);
-        assert_eq!(name, Name { fd: libc::AT_FDCWD, text: b"x".to_vec(), last: Last::Follow });
+        assert_eq!(name, Name::here(b"x", Last::Follow));
         assert!(plain.read && !plain.write && !plain.create);
         let (name, new) = open(libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL);
         assert!(name.last == Last::Keep && new.create && new.write && !new.read && new.exclusive);
@@ -495,6 +513,21 @@ mod tests {
         assert!(open(libc::O_RDWR | libc::O_TMPFILE).1.nameless && !open(libc::O_DIRECTORY).1.nameless);
         let (name, path) = open(libc::O_PATH | libc::O_NOFOLLOW | libc::O_RDWR);
         assert!(name.last == Last::Keep && !path.read && !path.write);
+    }
+
+    #[test]
+    fn openat2_is_read_from_memory() {
+        let (flags, mode) = (u64::try_from(libc::O_CREAT | libc::O_WRONLY).unwrap(), 0o644);
+        let (memory, name) = ([flags, mode, 0x10], c"x");
+        let here = i64::from(libc::AT_FDCWD).cast_unsigned();
+        let arguments = |size| [here, address(name), address(&memory), size, 0, 0];
+        match read(libc::SYS_openat2, arguments(24), own()) {
+            Ok(Some(Wish::Open(name, opening))) => {
+                assert!(name.resolve == ResolveFlags::IN_ROOT && opening.create);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(read(libc::SYS_openat2, arguments(16), own()), Ok(None));
     }
 
     #[test]

@@ -16,6 +16,9 @@ const EXECUTE: u32 = 1;
 const WRITE: u32 = 2;
 const READ: u32 = 4;
 
+/// `STATX_MNT_ID`.
+const MOUNT_ID: u32 = 0x1000;
+
 /// Whose permissions count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ids {
@@ -129,6 +132,16 @@ impl Ground {
         below.components().any(|part| part.as_os_str() == ".git")
     }
 
+    /// Whether a directory of the workspace is held where it is, because of something protected in it.
+    fn holds_protected(&self, path: &Path) -> bool {
+        path != self.workspace && self.protected.iter().any(|held| held.starts_with(path))
+    }
+
+    /// Whether the directory of `path` is a mount of its own in the workspace, because of something protected in it.
+    pub fn holds_apart(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.in_workspace(parent) && self.holds_protected(parent))
+    }
+
     /// Why the jail refuses `act` on the file `path`.
     pub fn cause(&self, act: Act, path: &Path) -> Cause {
         let narrowed = |right: &str| self.narrowed.contains(&right);
@@ -139,7 +152,9 @@ impl Ground {
             Cause::Secret
         } else if self.is_git(path) && act != Act::Read && act != Act::Exec {
             if narrowed("git-write") { Cause::Narrowed } else { Cause::Protected }
-        } else if self.protected.iter().any(|held| path.starts_with(held)) {
+        } else if self.protected.iter().any(|held| path.starts_with(held))
+            || matches!(act, Act::Remove | Act::Rename) && self.holds_protected(path)
+        {
             Cause::Protected
         } else if !self.in_workspace(path) {
             // Where the command may write, and names are not the matter, its filter refuses.
@@ -181,9 +196,11 @@ impl Ground {
                 Act::Write | Act::Create | Act::Remove | Act::Rename | Act::Bind => {
                     on(parent, WRITE | EXECUTE)
                 }
-                Act::Metadata => {
-                    seen(path).is_none_or(|stat| stat.st_uid == self.ids.user || self.ids.may(&stat, WRITE))
-                }
+                // Of a link everybody may write, which says nothing.
+                Act::Metadata => seen(path).is_none_or(|stat| {
+                    let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+                    stat.st_uid == self.ids.user || !link && self.ids.may(&stat, WRITE)
+                }),
                 Act::Connect => true,
             }
     }
@@ -204,6 +221,50 @@ pub fn host_has_socket(path: &Path) -> bool {
     rustix::fs::stat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
 }
 
+/// Whether the host has a program at `path`, or a script.
+pub fn host_has_program(path: &Path) -> bool {
+    let programs = |stat: Stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o111 != 0
+    };
+    rustix::fs::stat(path).is_ok_and(programs)
+}
+
+/// Whether somebody outside has a socket of the abstract name space by this name.
+pub fn host_has_abstract(name: &[u8]) -> bool {
+    std::fs::read("/proc/self/net/unix").is_ok_and(|table| lists_abstract(&table, name))
+}
+
+/// Whether a table of sockets, as the kernel shows it, has this name of the abstract name space. NUL is shown as `@` there.
+pub fn lists_abstract(table: &[u8], name: &[u8]) -> bool {
+    let shown = |byte: &u8| if *byte == 0 { b'@' } else { *byte };
+    let wanted: Vec<u8> = std::iter::once(b'@').chain(name.iter().map(shown)).collect();
+    // A name may hold anything, a line's end too, so it is not looked for by lines; what follows ends it.
+    let mut at = table;
+    while let Some(found) = at.windows(wanted.len()).position(|part| part == wanted) {
+        let (before, rest) = at.split_at(found);
+        let rest = rest.get(wanted.len()..).unwrap_or_default();
+        if before.last() == Some(&b' ') && rest.first() == Some(&b'\n') {
+            return true;
+        }
+        at = rest;
+    }
+    false
+}
+
+/// Whether the host has an address, so that a server could have it.
+pub fn host_address(address: std::net::IpAddr) -> bool {
+    std::net::UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// Whether the host has both directories on one mount.
+pub fn host_same_mount(one: &Path, other: &Path) -> bool {
+    let mount = |path: &Path| {
+        let flags = StatxFlags::from_bits_retain(MOUNT_ID);
+        rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, flags).ok().map(|found| found.stx_mnt_id)
+    };
+    mount(one).is_some_and(|mount_of_one| mount(other) == Some(mount_of_one))
+}
+
 /// Whether the host's own mount refuses as well: read-only, or without programs.
 pub fn host_mount(path: &Path, flag: StatVfsMountFlags) -> bool {
     path.ancestors()
@@ -215,4 +276,24 @@ pub fn host_mount(path: &Path, flag: StatVfsMountFlags) -> bool {
 pub fn host_mount_point(path: &Path) -> bool {
     let found = rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
     found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lists_abstract;
+
+    #[test]
+    fn names_of_the_abstract_name_space_are_found_as_the_kernel_shows_them() {
+        let table = b"Num RefCount Protocol Flags Type St Inode Path\n\
+            0000: 00000002 00000000 00010000 0001 01 11 @one\n\
+            0000: 00000002 00000000 00010000 0001 01 12 /run/@file\n\
+            0000: 00000002 00000000 00010000 0001 01 13 @a b\nc@d\n\
+            0000: 00000003 00000000 00000000 0001 03 14\n";
+        for there in [b"one".as_slice(), b"a b\nc\0d"] {
+            assert!(lists_abstract(table, there), "{there:?}");
+        }
+        for missing in [b"on".as_slice(), b"ne", b"file", b"", b"14"] {
+            assert!(!lists_abstract(table, missing), "{missing:?}");
+        }
+    }
 }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use super::call::Name;
+
 /// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
 
@@ -116,8 +118,49 @@ impl Task {
         if let Some(place) = quick(start, path, last, bound) {
             return Ok(place);
         }
-        let mut walk = Walk { task: self, here: duplicate(start, path)?, rest: VecDeque::new(), links: 0 };
+        let (here, top) = (duplicate(start, path)?, duplicate(&self.root, path)?);
+        let mut walk = Walk { task: self, here, top, rest: VecDeque::new(), links: 0 };
         walk.go(path, last)
+    }
+
+    /// Where a name of a call leads. One that leads where the call itself forbids leads nowhere.
+    ///
+    /// # Errors
+    /// Where it leads nowhere.
+    pub fn lead(&self, name: &Name) -> Result<Place, Lost> {
+        if name.text.is_empty() {
+            return self.descriptor(name.fd);
+        }
+        if name.resolve.is_empty() {
+            return self.resolve(name.fd, &name.text, name.last);
+        }
+        let absolute = name.text.first() == Some(&b'/');
+        let bounded = ResolveFlags::BENEATH | ResolveFlags::IN_ROOT;
+        // A name from the root is not to find the supervisor's.
+        let from_root = absolute && !name.resolve.intersects(bounded);
+        let start = if from_root { duplicate(&self.root, &name.text) } else { self.start(name) }?;
+        let resolve = if from_root { name.resolve | ResolveFlags::IN_ROOT } else { name.resolve };
+        let flags = if name.last == Last::Keep { NAME | OFlags::NOFOLLOW } else { NAME };
+        match rustix::fs::openat2(&start, name.text.as_slice(), flags, Mode::empty(), resolve) {
+            Err(errno @ (Errno::XDEV | Errno::LOOP | Errno::AGAIN)) => Err(Lost::at(errno, &name.text)),
+            _ if name.resolve.contains(ResolveFlags::IN_ROOT) => {
+                // What would lead above it, or begins at the root, begins there.
+                let mut walk = Walk {
+                    task: self,
+                    here: duplicate(&start, &name.text)?,
+                    top: start,
+                    rest: VecDeque::new(),
+                    links: 0,
+                };
+                walk.go(&name.text, name.last)
+            }
+            _ => self.resolve(name.fd, &name.text, name.last),
+        }
+    }
+
+    /// What a relative name begins at.
+    fn start(&self, name: &Name) -> Result<OwnedFd, Lost> {
+        self.object(name.fd).map_err(|errno| Lost::at(errno, &name.text))
     }
 
     fn object(&self, fd: i32) -> rustix::io::Result<OwnedFd> {
@@ -186,6 +229,8 @@ fn quick(start: &OwnedFd, path: &[u8], last: Last, bound: ResolveFlags) -> Optio
 struct Walk<'a> {
     task: &'a Task,
     here: OwnedFd,
+    /// Where `/` leads, and above which nothing is.
+    top: OwnedFd,
     rest: VecDeque<Vec<u8>>,
     links: usize,
 }
@@ -198,6 +243,7 @@ impl Walk<'_> {
             let end = self.rest.is_empty();
             match part.as_slice() {
                 b"." => {}
+                b".." if self.is_at_top() => {}
                 b".." => {
                     let above = rustix::fs::openat(&self.here, "..", NAME, Mode::empty());
                     self.here = above.map_err(|errno| self.lost(errno, &part))?;
@@ -214,6 +260,11 @@ impl Walk<'_> {
         let stat = rustix::fs::fstat(&self.here).ok();
         let parent = duplicate(&self.here, path.as_os_str().as_bytes())?;
         Ok(Place { parent: Some(parent), name: OsString::new(), path, stat })
+    }
+
+    fn is_at_top(&self) -> bool {
+        let (here, top) = (rustix::fs::fstat(&self.here), rustix::fs::fstat(&self.top));
+        here.is_ok_and(|here| top.is_ok_and(|top| same(&here, &top)))
     }
 
     /// Puts the components of `path` before what is left.
@@ -269,7 +320,7 @@ impl Walk<'_> {
             return Ok(None);
         }
         if text.first() == Some(&b'/') {
-            self.here = duplicate(&self.task.root, &text)?;
+            self.here = duplicate(&self.top, &text)?;
         }
         self.put(&text);
         Ok(None)

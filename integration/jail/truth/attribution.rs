@@ -1,7 +1,10 @@
 //! Refusals of every kind, by every kind of program: each is told with its path and its cause, and ordinary failures are
 //! told by nobody.
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::Command;
 
@@ -12,7 +15,7 @@ use swbox::supervisor::notify::Settings;
 use super::scripts::toolchain;
 use super::{BOTH, denials, run_with};
 use crate::check;
-use crate::kit::{Case, Jail, Place, Verdict, is_root};
+use crate::kit::{Case, Jail, Place, Verdict, git, is_root};
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "truth: refusals are told with path and cause", needs: "namespaces", run: refusals },
@@ -67,6 +70,16 @@ const REFUSALS: &[Row] = &[
     (Write, "bash", "rm -rf .git", "Remove ~/w/.git/HEAD Protected"),
     (Write, "bash", "echo x > .envrc", "Write ~/w/.envrc Protected"),
     (Write, "python3", "os.remove('.envrc')", "Remove ~/w/.envrc Protected"),
+    // Of two names the one that the jail holds.
+    (Write, "python3", "os.rename('a', '.envrc')", "Rename ~/w/.envrc Protected"),
+    (Write, "python3", "os.rename('a', '.git/x')", "Rename ~/w/.git/x Protected"),
+    (Write, "python3", "exchange('d', '.git')", "Rename ~/w/.git Protected"),
+    (Write, "python3", "os.rename('box', 'other')", "Rename ~/w/box Protected"),
+    (Write, "python3", "os.rename('box/f', 'f')", "Rename ~/w/box/f Rights"),
+    (Write, "python3", "os.link('a', 'box/z')", "Create ~/w/box/z Rights"),
+    (Write, "python3", "openat2('../shown', '/new', 0x10)", "Create ~/shown/new Outside"),
+    (Write, "python3", "openat2('../shown', '../../d/../new', 0x10)", "Create ~/shown/new Outside"),
+    (Write, "python3", "openat2('.', '../shown/new', 4)", "Create ~/shown/new Outside"),
     (Write, "bash", "echo x > ../out/new", "Create ~/out/new Outside"),
     (Write, "bash", "echo x > ../shown/new", "Create ~/shown/new Outside"),
     (Write, "python3", "shutil.rmtree('../shown/d')", "Remove ~/shown/d/y Outside"),
@@ -85,9 +98,11 @@ const REFUSALS: &[Row] = &[
         "Connect ~/out/socket Outside",
     ),
     (Write, "python3", "socket.socket(socket.AF_UNIX).connect('socket')", "Connect ~/w/socket Outside"),
+    (Write, "python3", "connect_abstract('listens')", "Connect @~/w/listens Network"),
     (ThrowAway, "python3", "socket.socket(socket.AF_UNIX).connect('socket')", "Connect ~/w/socket Outside"),
     (Write, "bash", "../shown/program", "Exec ~/shown/program Outside"),
     (Write, "python3", "subprocess.run(['../shown/program'])", "Exec ~/shown/program Outside"),
+    (Write, "python3", "subprocess.run(['../out/program'])", "Exec ~/out/program Outside"),
     (Write, "c", "execute ../shown/program", "Exec ~/shown/program Outside"),
     (Read, "npm", "init -y", "Create ~/w/package.json Rights"),
     (Read, "cargo", "new -q --vcs none made", "Create ~/w/made Rights"),
@@ -129,10 +144,45 @@ const ORDINARY: &[(State, &str, &str)] = &[
     (Write, "python3", "socket.socket(socket.AF_UNIX).connect('a')"),
     (Write, "python3", "socket.socket(socket.AF_UNIX).connect('/tmp/none')"),
     (Write, "python3", "os.kill(99999, 0)"),
+    // What would fail in that way anywhere, where the jail is the first to refuse.
+    (Write, "python3", "os.rmdir('../shown/x')"),
+    (Write, "python3", "os.unlink('../shown/d')"),
+    (Write, "python3", "os.rmdir('../shown/d')"),
+    (Write, "python3", "os.rmdir('../shown/d/.')"),
+    (Write, "python3", "os.rename('../shown/x', '../shown/d')"),
+    (Write, "python3", "os.rename('../shown/d', '../shown/d/e')"),
+    (Write, "python3", "os.rename('.', 'z')"),
+    (Write, "python3", "os.rename('none', '../out/none')"),
+    (Write, "python3", "os.rmdir('.git')"),
+    (Write, "python3", "os.open('../shown/x', os.O_RDWR | os.O_DIRECTORY)"),
+    (Write, "python3", "os.unlink('../out/none')"),
+    (Write, "python3", "os.execv('../out/none', ['x'])"),
+    (Write, "python3", "os.execv('../out/x', ['x'])"),
+    (Write, "python3", "openat2('.', '../shown/new', 8)"),
+    (Write, "python3", "openat2('.', 'loop', 4)"),
+    (Write, "python3", "openat2('../shown', 'new', 0x8000)"),
+    (Write, "python3", "openat2('../shown', '../shown/new', 8)"),
+    (Write, "python3", "openat2('/', os.path.abspath('../shown/new')[1:], 1)"),
+    (Write, "python3", "connect_abstract('nobody')"),
+    (Write, "python3", "socket.socket().bind(('192.0.2.7', 80))"),
     (Read, "python3", "open('/proc/sys/kernel/core_pattern', 'w')"),
     (Write, "c", "unlink none"),
     (Write, "git", "log no-such-branch"),
 ];
+
+/// What the python rows use.
+const PYTHON: &str = "
+import ctypes, os, shutil, socket, struct, subprocess
+def call(number, *arguments):
+    if ctypes.CDLL(None, use_errno=True).syscall(number, *arguments) < 0: raise OSError(ctypes.get_errno(), '')
+def openat2(directory, name, resolve):
+    how = struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o600, resolve)
+    call(437, os.open(directory, os.O_PATH), name.encode(), how, 24)
+def exchange(one, other):
+    call({'x86_64': 316}.get(os.uname().machine, 276), -100, one.encode(), -100, other.encode(), 2)
+def connect_abstract(name):
+    socket.socket(socket.AF_UNIX).connect(chr(0) + os.path.join(os.getcwd(), name))
+";
 
 /// A static program: no C library at run time that could do anything for it.
 const PROGRAM: &str = r#"
@@ -165,11 +215,11 @@ pub(crate) fn compile(place: &Path, name: &str, text: &str) -> bool {
 }
 
 /// The place of a case.
-fn prepare(
-    compiled: Option<&Path>,
-) -> (Place, std::os::unix::net::UnixListener, std::os::unix::net::UnixListener) {
+fn prepare(compiled: Option<&Path>) -> (Place, [UnixListener; 3]) {
     let place = Place::new();
     place.repository();
+    git(&place.workspace(), &["init", "-q", "box"]);
+    place.write("w/box/f", "aaa\n");
     for name in
         ["w/a", "w/b", "w/d/e", "w/.envrc", "w/closed", "w/kept/f", "out/x", "shown/x", "shown/d/y", "secret"]
     {
@@ -181,14 +231,16 @@ fn prepare(
         std::fs::set_permissions(place.path(name), PermissionsExt::from_mode(mode)).unwrap();
     };
     std::fs::copy("/bin/true", place.path("shown/program")).unwrap();
+    std::fs::copy("/bin/true", place.path("out/program")).unwrap();
     if let Some(program) = compiled {
         std::fs::copy(program, place.path("w/c")).unwrap();
     }
     mode("w/closed", 0o000);
     mode("w/kept", 0o555);
-    let listen = |name: &str| std::os::unix::net::UnixListener::bind(place.path(name)).unwrap();
-    let listeners = (listen("out/socket"), listen("w/socket"));
-    (place, listeners.0, listeners.1)
+    let listen = |name: &str| UnixListener::bind(place.path(name)).unwrap();
+    let name = SocketAddr::from_abstract_name(place.path("w/listens").as_os_str().as_bytes()).unwrap();
+    let listeners = [listen("out/socket"), listen("w/socket"), UnixListener::bind_addr(&name).unwrap()];
+    (place, listeners)
 }
 
 fn jail(state: State, place: &Place) -> Jail {
@@ -214,11 +266,7 @@ fn words(program: &str, what: &str) -> Option<Vec<String>> {
     let line = match program {
         "bash" => return Some(vec!["bash".into(), "-c".into(), what.into()]),
         "python3" => {
-            return Some(vec![
-                "python3".into(),
-                "-c".into(),
-                format!("import os, shutil, socket, subprocess\n{what}"),
-            ]);
+            return Some(vec!["python3".into(), "-c".into(), format!("{PYTHON}{what}")]);
         }
         "c" => format!("./c {what}"),
         _ => format!("{program} {what}"),
@@ -242,7 +290,7 @@ fn told(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut all = Vec::new();
     for how in BOTH {
-        let (place, _outside, _inside) = prepare(compiled);
+        let (place, _listeners) = prepare(compiled);
         let prepared = jail(state, &place);
         let prepared = if program == "cargo" { toolchain(program, prepared)? } else { prepared };
         let settings = Settings { reads, required: true, ..Settings::default() };

@@ -69,7 +69,9 @@ pub(crate) fn denials(place: &Path, seen: &Seen) -> BTreeSet<String> {
         let target = match &denial.target {
             Target::Path(path) => below(place, path),
             Target::Address(address) => address.clone(),
-            Target::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
+            Target::Abstract(name) => {
+                format!("@{}", below(place, Path::new(&*String::from_utf8_lossy(name))))
+            }
         };
         format!("{:?} {target} {:?} {}", denial.act, denial.cause, denial.errno)
     };

@@ -163,7 +163,9 @@ impl Finder {
         if name.text.is_empty() {
             return self.descriptor(thread, name.fd);
         }
-        match self.quick(thread, name, any) {
+        // A name that counts from another root is walked.
+        let usual = !name.resolve.contains(ResolveFlags::IN_ROOT);
+        match usual.then(|| self.quick(thread, name, any)).flatten() {
             Some(spot) => Found::Spot(spot),
             None => self.slow(thread, name),
         }
@@ -295,7 +297,7 @@ impl Finder {
     /// Every other case.
     fn slow(&mut self, thread: i32, name: &Name) -> Found {
         let Ok(task) = Task::open(thread) else { return Found::Closed };
-        match task.resolve(name.fd, &name.text, name.last) {
+        match task.lead(name) {
             Ok(place) => {
                 let Some(parent) = place.parent else { return Found::Nameless };
                 match self.directory(parent).map(Rc::new) {

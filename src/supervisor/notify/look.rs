@@ -15,6 +15,7 @@ use super::predict::Predictor;
 use crate::jail::Access;
 use crate::jail::seccomp::Descriptors;
 use crate::supervisor::call::{self, Address, Memory, Name, Opening, Renaming, Unreadable, Wish};
+use crate::supervisor::ground::lists_abstract;
 use crate::supervisor::observed::{Denial, Observed};
 use crate::supervisor::resolve::{Last, Task};
 use crate::supervisor::touched::Ways;
@@ -278,11 +279,27 @@ impl Watcher<'_> {
                 if spot.state.is_none() {
                     self.denied(call, wish, &path, None, libc::ENOENT);
                 } else if !socket || lower {
-                    self.denied(call, wish, &path, None, libc::ECONNREFUSED);
+                    // What a host's socket is masked with is closed to everybody.
+                    let closed = spot.state.is_some_and(|state| state.mode & 0o777 == 0);
+                    let errno = if closed { libc::EACCES } else { libc::ECONNREFUSED };
+                    self.denied(call, wish, &path, None, errno);
                 }
             }
-            // Landlock's scope: only those of the command's own processes can be reached, and who made one is not seen.
-            Address::Abstract(_) | Address::Other => {}
+            Address::Abstract(name) => self.connects_abstract(call, wish, name),
+            Address::Other => {}
+        }
+    }
+
+    /// In a network of the command's own the host's names are not there. In the host's Landlock's scope lets only those of
+    /// the command's own processes be reached; who made one is not seen, so nothing is told.
+    fn connects_abstract(&mut self, call: &Notification, wish: &Wish, name: &[u8]) {
+        let own = self.ground.as_ref().is_some_and(|ground| ground.own_network);
+        let there = || {
+            let table = std::fs::read(format!("/proc/{}/net/unix", call.thread));
+            table.map(|table| lists_abstract(&table, name))
+        };
+        if own && there().is_ok_and(|there| !there) {
+            self.denied(call, wish, Path::new(""), None, libc::ECONNREFUSED);
         }
     }
 
@@ -299,7 +316,7 @@ impl Watcher<'_> {
     /// The kernel will answer `errno` because of the jail, unless ordinary permissions give the same.
     fn denied(&mut self, call: &Notification, wish: &Wish, path: &Path, to: Option<&Path>, errno: i32) {
         let own = |path: &Path| self.ground.as_ref().is_some_and(|ground| ground.in_workspace(path));
-        if errno == libc::ENOENT && (own(path) || matches!(wish, Wish::Execute(_))) {
+        if errno == libc::ENOENT && own(path) {
             return;
         }
         self.judge(call, wish, (path, to), errno, false);
@@ -341,14 +358,7 @@ impl Watcher<'_> {
         if !self.waits(call) {
             return None;
         }
-        let led: Vec<_> = wish
-            .names()
-            .iter()
-            .map(|name| match name.text.is_empty() {
-                true => task.descriptor(name.fd),
-                false => task.resolve(name.fd, &name.text, name.last),
-            })
-            .collect();
+        let led: Vec<_> = wish.names().iter().map(|name| task.lead(name)).collect();
         refused(self.ground.as_ref()?, &task, wish, &led, errno, by_filter)
     }
 

@@ -138,6 +138,9 @@ impl Predictor<'_> {
             }
             return self.make(spot);
         };
+        if how.directory && kind != FileType::Directory {
+            return None;
+        }
         if how.nameless {
             if self.finder.mount_of(spot).read_only {
                 return Some(libc::EROFS);

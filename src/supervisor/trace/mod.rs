@@ -36,7 +36,7 @@ use crate::sys::ptrace;
 enum Said {
     /// Something new.
     Seen(i32, Observed),
-    /// A program began, and waits for what becomes of it.
+    /// Something new of a process that waits for what becomes of it: a program that began, a refusal.
     Asked(i32, Observed, Sender<Verdict>),
 }
 

@@ -18,7 +18,7 @@ use super::run::{Begins, Reader};
 use super::{Line, Said};
 use crate::jail::seccomp::{self, Arch, Descriptors};
 use crate::supervisor::Verdict;
-use crate::supervisor::call::{self, Memory, Name, Wish};
+use crate::supervisor::call::{self, Memory, Wish};
 use crate::supervisor::ground::Ground;
 use crate::supervisor::notify::program;
 use crate::supervisor::observed::Observed;
@@ -87,8 +87,28 @@ impl Reading {
 
     /// Notes what was seen; tells of it if it is new.
     fn tell(&mut self, pid: i32, what: Observed) {
-        if self.seen.note(&what) {
+        if !self.seen.note(&what) {
+            return;
+        }
+        // Whoever is told of a refusal asks who the process is, which it must still be then.
+        if matches!(what, Observed::Denial(_)) {
+            self.ask(pid, what);
+        } else {
             self.say(Said::Seen(pid, what));
+        }
+    }
+
+    /// Tells of what a process did that is stopped, and waits for what becomes of it.
+    fn ask(&self, pid: i32, what: Observed) -> Verdict {
+        let (answer, answered) = channel();
+        self.say(Said::Asked(pid, what, answer));
+        loop {
+            match answered.recv_timeout(PATIENCE) {
+                Ok(verdict) => return verdict,
+                Err(RecvTimeoutError::Timeout) if !self.line.closed.load(Ordering::SeqCst) => {}
+                // The command is being killed: nothing new begins.
+                Err(_) => return Verdict::Stop,
+            }
         }
     }
 
@@ -137,7 +157,7 @@ impl Reading {
         if self.workspace.is_none() {
             self.workspace = open_workspace(&task, self.ground.workspace());
         }
-        let led: Vec<_> = wish.names().into_iter().map(|name| lead(&task, &name)).collect();
+        let led: Vec<_> = wish.names().iter().map(|name| task.lead(name)).collect();
         Some(Call { wish, task, led, by_filter: false, changes: Vec::new() })
     }
 }
@@ -187,16 +207,7 @@ impl Reader for Reading {
             }
         };
         let mut what = Observed::Program(program);
-        let (answer, answered) = channel();
-        self.say(Said::Asked(process, what.clone(), answer));
-        let verdict = loop {
-            match answered.recv_timeout(PATIENCE) {
-                Ok(verdict) => break verdict,
-                Err(RecvTimeoutError::Timeout) if !self.line.closed.load(Ordering::SeqCst) => {}
-                // The command is being killed: nothing new begins.
-                Err(_) => break Verdict::Stop,
-            }
-        };
+        let verdict = self.ask(process, what.clone());
         if let Observed::Program(program) = &mut what {
             program.stopped = verdict == Verdict::Stop;
         }
@@ -227,8 +238,4 @@ fn process_of(thread: i32) -> Option<i32> {
 fn open_workspace(task: &Task, path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat2(task.root(), path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()
-}
-
-fn lead(task: &Task, name: &Name) -> Led {
-    if name.text.is_empty() { task.descriptor(name.fd) } else { task.resolve(name.fd, &name.text, name.last) }
 }
