@@ -18,6 +18,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "watched: changes of a layer that vanishes", needs: "namespaces", run: layer },
     Case { name: "watched: each kind of refusal, with its cause", needs: "namespaces", run: refusals },
     Case { name: "watched: ordinary failures are silent", needs: "namespaces", run: silent },
+    Case { name: "watched: a program that ran once is refused elsewhere", needs: "namespaces", run: led },
 ];
 
 /// Acts and names below the workspace, sorted.
@@ -212,6 +213,37 @@ fn refusals() -> Verdict {
     check!(denied == [network("10.1.2.3:80"), network("[2001:db8::1]:443")], "{denied:?}");
     let (_, seen) = python(&Jail::read(&workspace), "import socket; socket.socket(socket.AF_INET)");
     check!(seen.denials.len() == 1 && seen.denials[0].what.cause == Cause::Network, "{:?}", seen.denials);
+    Verdict::Passed
+}
+
+/// What a name of a program led to is remembered: not beyond a change of what it leads through.
+fn led() -> Verdict {
+    let place = Place::new();
+    let closed = place.write("outside/true", "#!/bin/sh\n");
+    crate::kit::executable(&closed);
+    place.write("w/file", "x");
+    let outside = closed.parent().unwrap().to_owned();
+    let bind = swbox::profile::Bind { path: outside.clone(), writable: false, exec: false, optional: false };
+    let jail = Jail::write(&place.workspace()).with(|spec| spec.binds.push(bind));
+    let (there, closed) = (outside.display(), closed.display().to_string());
+    for change in [
+        format!("rm led; ln -s {there} led"),
+        format!("ln -s {there} other; mv -T other led"),
+        format!("ln -sfn {there} led"),
+        format!("mv led former; ln -s {there} led"),
+        format!(
+            "ln -s {there} other; python3 -c 'import ctypes; print(ctypes.CDLL(None).renameat2(-100, b\"led\", -100, b\"other\", 2))'"
+        ),
+    ] {
+        let (done, seen) = jail.watch_sh(&format!(
+            "ln -s /usr/bin led; $PWD/led/true && $PWD/led/true && echo ran; {change}; $PWD/led/true; $PWD/led/true; \
+             echo $?; rm -f led other former"
+        ));
+        check!(done.out.contains("ran\n") && done.out.ends_with("126\n"), "{change}: {}", done.all());
+        let denied: Vec<_> =
+            seen.denials.iter().map(|counted| (&counted.what.target, counted.times)).collect();
+        check!(denied == [(&Target::Path(closed.clone().into()), 2)], "{change}: {denied:?}");
+    }
     Verdict::Passed
 }
 

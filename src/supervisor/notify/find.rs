@@ -6,7 +6,7 @@
 //! Danger: a stale directory only makes a report wrong: nothing is granted by what is found here.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -101,6 +101,8 @@ pub(super) struct Finder {
     directories: HashMap<Option<Start>, HashMap<Vec<u8>, Rc<Directory>>>,
     /// How many directories there are.
     kept: usize,
+    /// Whole names of programs that nothing of the jail keeps from running.
+    runs: HashSet<Vec<u8>>,
     mounts: HashMap<u64, Mount>,
     caller: Caller,
     /// Threads whose change of names may be under way: they were answered, and have not come again.
@@ -118,7 +120,7 @@ impl Finder {
     }
 
     /// Whoever comes again has done what it was answered before; so has whoever is gone.
-    fn comes(&mut self, thread: i32) {
+    pub(super) fn comes(&mut self, thread: i32) {
         if self.moving.is_empty() {
             return;
         }
@@ -135,6 +137,20 @@ impl Finder {
         self.starts.clear();
         self.directories.clear();
         self.kept = 0;
+        self.runs.clear();
+    }
+
+    /// Whether a program of this name was found to run, and nothing has happened since after which it may not.
+    pub(super) fn is_run(&self, name: &Name) -> bool {
+        self.runs.contains(&name.text)
+    }
+
+    /// A program of this name runs: `spot` is where that leads. That holds on where the command changes nothing.
+    pub(super) fn runs(&mut self, name: &Name, spot: &Spot) {
+        let fixed = name.text.first() == Some(&b'/') && spot.state.is_some() && self.mount_of(spot).read_only;
+        if fixed && self.moving.is_empty() && self.runs.len() < KEPT {
+            self.runs.insert(name.text.clone());
+        }
     }
 
     /// `thread` calls: its memory.

@@ -101,10 +101,14 @@ impl Watcher<'_> {
             }
             Wish::Execute(name) => {
                 self.executes(call);
-                if let Some(spot) = self.spot(call, &wish, name)
-                    && let Some(errno) = self.predictor(thread).execute(&spot)
-                {
-                    self.denied(call, &wish, &spot.path(), None, errno);
+                self.finder.comes(thread);
+                if self.finder.is_run(name) {
+                    return;
+                }
+                let Some(spot) = self.spot(call, &wish, name) else { return };
+                match self.predictor(thread).execute(&spot) {
+                    Some(errno) => self.denied(call, &wish, &spot.path(), None, errno),
+                    None => self.finder.runs(name, &spot),
                 }
             }
             Wish::Connect(address) => self.connects(call, &wish, address),
