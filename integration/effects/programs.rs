@@ -46,6 +46,26 @@ fn a_forbidden_program_is_stopped_wherever_it_is_started() {
     }
 }
 
+/// The word that matters may stand behind any number of others.
+#[test]
+fn a_forbidden_program_is_stopped_however_long_its_arguments_are() {
+    let project = Project::new();
+    let law = workflow(&project, RUNS, FORBID);
+    for words in ["['-c', 'a.b=' + 'x' * 100000]", "['-c', 'a.b=c'] * 20000"] {
+        let line = format!("python3 -c \"import os; os.execvp('git', ['git'] + {words} + ['push'])\"");
+        for way in ["notify", "trace"] {
+            let ran =
+                project.swbox(&["exec", "--observe", way, "--workflow", law.to_str().unwrap(), "-c", &line]);
+            assert_eq!(ran.code, 126, "{way} {words}: {ran:?}");
+            assert!(ran.stderr.contains("[rule_forbid]"), "{way} {words}: {ran:?}");
+        }
+    }
+    // The twin: as long, and not forbidden.
+    let line = "python3 -c \"import os; os.execvp('true', ['true'] + ['push'] * 40000)\"";
+    let ran = under(&project, &law, line);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+}
+
 #[test]
 fn every_forbidden_program_is_stopped_not_the_first_alone() {
     let project = Project::new();

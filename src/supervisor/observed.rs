@@ -88,12 +88,36 @@ pub struct Denial {
 pub struct Program {
     /// The file that runs (of a script its interpreter), as `/proc/PID/exe` has it.
     pub file: PathBuf,
-    /// The kernel's own copy of the arguments, cut at 64 KiB.
+    /// The kernel's own copy of the arguments: all of them for who judges, cut where they are kept and told.
     pub argv: Vec<Vec<u8>>,
     /// Whether `argv` was cut.
     pub cut: bool,
     /// Whether it was stopped because of its arguments.
     pub stopped: bool,
+}
+
+impl Program {
+    /// Bytes of arguments that are kept and told, their ends among them.
+    pub const KEPT: usize = 64 * 1024;
+
+    /// The same with no more arguments than are kept.
+    #[must_use]
+    pub fn short(mut self) -> Self {
+        let mut left = Self::KEPT;
+        let mut whole = 0;
+        for word in &mut self.argv {
+            if left == 0 {
+                break;
+            }
+            self.cut |= word.len() > left;
+            word.truncate(left);
+            left = left.saturating_sub(word.len() + 1);
+            whole += 1;
+        }
+        self.cut |= whole < self.argv.len();
+        self.argv.truncate(whole);
+        self
+    }
 }
 
 /// One thing that was seen of one process.
@@ -112,4 +136,22 @@ pub enum Observed {
         /// Why: a short word of a fixed set.
         why: &'static str,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Program;
+
+    #[test]
+    fn arguments_are_cut_where_they_are_kept_and_that_is_said() {
+        let of = |argv: Vec<Vec<u8>>| Program { file: "/x".into(), argv, cut: false, stopped: false };
+        let plain = of(vec![b"x".to_vec(), Vec::new(), b"y".to_vec()]);
+        assert_eq!(plain.clone().short(), plain);
+        let full = of(vec![vec![b'a'; Program::KEPT - 1]]);
+        assert_eq!(full.clone().short(), full);
+        let long = of(vec![b"x".to_vec(), vec![b'a'; Program::KEPT], b"push".to_vec()]).short();
+        assert!(long.cut && long.argv.len() == 2 && long.argv[1].len() == Program::KEPT - 2);
+        let many = of(vec![b"a".to_vec(); Program::KEPT]).short();
+        assert!(many.cut && many.argv.len() == Program::KEPT / 2, "{}", many.argv.len());
+    }
 }

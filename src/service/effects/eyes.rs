@@ -222,6 +222,7 @@ impl<'a> Eyes<'a> {
             None
         };
         if self.events.is_some() {
+            let program = program.clone().short();
             let mut fields = Map::new();
             fields.insert("pid".into(), json!(pid));
             fields.extend(text("file", bytes(&program.file)));
@@ -241,7 +242,7 @@ impl<'a> Eyes<'a> {
         self.stopped.get_or_insert_with(|| Stopped {
             reason,
             file: program.file.clone(),
-            argv: program.argv.clone(),
+            argv: program.clone().short().argv,
         });
         Verdict::Stop
     }

@@ -20,8 +20,9 @@ use crate::supervisor::observed::{Observed, Program};
 use crate::sys::process::{kill_held, open_process};
 use crate::sys::seccomp::{Notification, Reply};
 
-/// Bytes of arguments that are read.
-const LIMIT: usize = 64 * 1024;
+/// Bytes of arguments that are read: the kernel gives a program no more than 6 MiB, environment and all. Who judges must
+/// see every word, since the one that matters may stand behind any number of others.
+const LIMIT: usize = 8 * 1024 * 1024;
 
 /// Bytes that are read at once, at least.
 const PART: usize = 4096;
@@ -72,7 +73,9 @@ impl Watcher<'_> {
         {
             program.stopped = true;
         }
-        self.seen.note(&what);
+        if let Observed::Program(program) = what {
+            self.seen.note(&Observed::Program(program.short()));
+        }
         if verdict == Verdict::Stop {
             return self.stop(call);
         }

@@ -21,7 +21,7 @@ use crate::supervisor::Verdict;
 use crate::supervisor::call::{self, Memory, Wish};
 use crate::supervisor::ground::Ground;
 use crate::supervisor::notify::program;
-use crate::supervisor::observed::Observed;
+use crate::supervisor::observed::{Observed, Program};
 use crate::supervisor::resolve::Task;
 use crate::supervisor::seen::Seen;
 use crate::supervisor::touched::Ledger;
@@ -206,12 +206,12 @@ impl Reader for Reading {
                 return Verdict::Go;
             }
         };
-        let mut what = Observed::Program(program);
+        let what = Observed::Program(program);
         let verdict = self.ask(process, what.clone());
-        if let Observed::Program(program) = &mut what {
-            program.stopped = verdict == Verdict::Stop;
+        if let Observed::Program(program) = what {
+            let program = Program { stopped: verdict == Verdict::Stop, ..program.short() };
+            self.seen.note(&Observed::Program(program));
         }
-        self.seen.note(&what);
         verdict
     }
 
