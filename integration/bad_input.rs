@@ -1,12 +1,14 @@
 //! Input that cannot be served: each a clear error with exit 125 or 126, no panic, nothing left behind.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 mod project;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use project::{Project, Ran, has, ran, with_input};
@@ -206,6 +208,33 @@ fn wrong_flags_are_told_apart_from_the_commands_own_codes() {
     assert_eq!(project.swbox(&["exec", "--help"]).code, 0);
     assert!(project.swbox(&["bash", "--help"]).stdout.contains("SWBOX_STATE"));
     assert!(project.swbox(&["--version"]).stdout.starts_with("swbox "));
+}
+
+/// Root's HOME that `setpriv` or `docker run --user` leave to another user: rules may lie there, so it is not passed over.
+#[test]
+fn a_home_that_is_closed_to_this_user_is_named() {
+    const NAME: &str = "a_home_that_is_closed_to_this_user_is_named";
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        println!("SKIP {NAME}: only root can become another user");
+        return;
+    }
+    let project = Project::new();
+    let program = project.outside().join("swbox");
+    fs::copy(env!("CARGO_BIN_EXE_swbox"), &program).unwrap();
+    let (closed, open) = (project.home(), project.outside());
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    let run = |home: &Path| {
+        let mut command = project.command_as(&program, &["check", "--state", "planning", "-c", "ls"]);
+        ran(command.env("HOME", home).uid(65534).gid(65534).output().unwrap())
+    };
+    let told = run(&closed);
+    refused("a closed HOME", &told, 125, "[no_home]");
+    assert!(
+        told.stderr.contains("another user's directory") && told.stderr.contains("set HOME to"),
+        "{told:?}"
+    );
+    assert_eq!(run(&open).code, 0);
+    assert_eq!(run(Path::new("/nonexistent")).code, 0);
 }
 
 #[test]

@@ -53,6 +53,27 @@ fn no_placeholder_stays_in_the_project_or_in_home() {
     assert_eq!(names(project.surroundings()), names(around));
 }
 
+/// Builds failed where HOME is not there or read-only, as accounts of services and containers have it.
+#[test]
+fn where_nothing_can_be_kept_builds_run_and_begin_anew() {
+    let project = Project::new();
+    let script = "import os, sys\nkept = os.environ['PYTHONPYCACHEPREFIX']\nos.makedirs(kept, exist_ok=True)\nopen(kept + '/x', 'w')\nprint(kept)\n";
+    fs::write(project.path().join("build.py"), script).unwrap();
+    fs::write(project.path().join("requirements.txt"), "").unwrap();
+    let tree = project.tree();
+    for _ in 0..2 {
+        let args = ["exec", "--json", "--state", "testing", "--profile", "python", "-c", "python3 build.py"];
+        let done = ran(project.command(&args).env("XDG_CACHE_HOME", "/proc/none").output().unwrap());
+        assert_eq!(done.code, 0, "{done:?}");
+        let value: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let kept = value["output"]["stdout"]["text"].as_str().unwrap().trim();
+        assert!(kept.starts_with("/tmp/") && !PathBuf::from(kept).exists(), "{kept}");
+        let told = value["jail"]["degraded"].to_string();
+        assert!(told.contains("no-cache: /proc/none/swbox/") && told.contains("XDG_CACHE_HOME"), "{told}");
+    }
+    assert_eq!(project.tree(), tree);
+}
+
 /// `TMPDIR` named a directory that did not exist inside, or one that was read-only.
 #[test]
 fn tmpdir_is_there_and_writable_whatever_the_caller_has_set() {

@@ -36,6 +36,8 @@ pub struct HostFacts {
     pub appended: Vec<(PathBuf, Vec<u8>)>,
     /// This workspace's cache.
     pub cache: PathBuf,
+    /// Whether that lies in the command's own `/tmp`, because nothing that stays could be made.
+    pub cache_is_private: bool,
     /// Where it is noted which repositories this workspace has.
     pub repositories: Option<PathBuf>,
     /// Names that lead to the workspace or to HOME by a link. The environment has real names in their place.
@@ -125,7 +127,7 @@ pub fn resolve(profile: &Profile, facts: &HostFacts, task: &Task<'_>) -> Sandbox
     }
     let executable: Vec<PathBuf> =
         binds.found.iter().filter(|bind| bind.exec && !bind.writable).map(|bind| bind.path.clone()).collect();
-    if task.executes && !profile.caches.is_empty() {
+    if task.executes && !profile.caches.is_empty() && !facts.cache_is_private {
         binds.found.push(Bind { path: facts.cache.clone(), writable: true, exec: true, optional: false });
     }
 

@@ -26,7 +26,7 @@ const APPEND_LIMIT: u64 = 64 * 1024;
 /// What every command needs to know before a workspace or a profile is chosen.
 ///
 /// # Errors
-/// `no_home` where neither HOME nor the account names a home directory.
+/// `no_home` where neither HOME nor the account names a home directory, or HOME is closed to this user.
 pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let named = variable(&env, "HOME").map(PathBuf::from).filter(|home| home.is_absolute());
@@ -37,6 +37,14 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
             .help("set HOME to an absolute path; it need not exist")
     })?;
     let (called, home) = (alias::plain(&home), fs::canonicalize(&home).unwrap_or_else(|_| plain(&home)));
+    let named = ["XDG_CONFIG_HOME", "XDG_STATE_HOME"].iter().all(|name| variable(&env, name).is_some());
+    if !named && is_barred(&home.join(".config")) {
+        return Err(Diagnostic::new(
+            "no_home",
+            format!("HOME is {}, another user's directory that this one may not enter", home.display()),
+        )
+        .help("set HOME to a directory of this user's; it need not exist"));
+    }
     let mut aliases = Aliases::default();
     if let Some(called) = called {
         aliases.add(&called, &home);
@@ -67,6 +75,7 @@ pub(super) fn facts() -> Result<HostFacts, Diagnostic> {
         secrets: Vec::new(),
         appended: Vec::new(),
         cache: own[2].clone(),
+        cache_is_private: false,
         repositories: None,
         own,
         env,
@@ -86,6 +95,16 @@ pub(super) fn call(env: &mut [(OsString, OsString)], aliases: &Aliases) {
             *value = real;
         }
     }
+}
+
+/// Whether a directory of another user's is in the way, as root's HOME is for a user that was changed to without a HOME of
+/// its own (`setpriv`, `docker run --user`). Rules may lie in it, so it is not passed over.
+fn is_barred(path: &Path) -> bool {
+    matches!(rustix::fs::stat(path), Err(Errno::ACCESS))
+        && path
+            .ancestors()
+            .find_map(|above| fs::metadata(above).ok())
+            .is_some_and(|meta| meta.uid() != rustix::process::geteuid().as_raw())
 }
 
 /// Where root keeps what it writes: not in a place of another user's (`sudo` with that one's HOME), whom files of root's would
@@ -223,24 +242,34 @@ pub(super) fn complete(facts: &mut HostFacts, profile: &Profile, workspace: &Pat
         .collect();
 }
 
-/// Makes the workspace's cache: for its owner alone, with a note for which workspace it is.
-///
-/// # Errors
-/// `cache_failed`.
-pub(super) fn make_cache(facts: &HostFacts, workspace: &Path) -> Result<(), Diagnostic> {
-    let failed = |error: std::io::Error| {
-        Diagnostic::new("cache_failed", format!("{} cannot be made: {error}", facts.cache.display()))
-            .help("builds in the jail need it; make its parent writable, or set XDG_CACHE_HOME")
-    };
-    if fs::symlink_metadata(&facts.cache)
+/// Where builds go in the command's own `/tmp`.
+const PRIVATE_CACHE: &str = "/tmp/.swbox-cache";
+
+/// Makes the workspace's cache: for its owner alone, with a note for which workspace it is. Where it cannot be made (a HOME
+/// that is not there or is not to be written, as accounts of services and containers have it) the command has one of its
+/// own, which goes with it: never a place in the workspace, from where somebody outside would run what was built. Says so.
+pub(super) fn make_cache(facts: &mut HostFacts, workspace: &Path) -> Option<String> {
+    let wanted = facts.own.get(2).map(|base| base.join(cache_name(workspace)))?;
+    let error = cache_of(&wanted, workspace).err()?;
+    facts.cache = PRIVATE_CACHE.into();
+    facts.cache_is_private = true;
+    Some(format!(
+        "no-cache: {} cannot be made ({error}): what this command builds is not there for the next one; set XDG_CACHE_HOME \
+         to a directory that can be written",
+        wanted.display()
+    ))
+}
+
+fn cache_of(cache: &Path, workspace: &Path) -> std::io::Result<()> {
+    if fs::symlink_metadata(cache)
         .is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw())
     {
         return Ok(());
     }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&facts.cache).map_err(failed)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(cache)?;
     let mut note = workspace.as_os_str().as_bytes().to_vec();
     note.push(b'\n');
-    fs::write(facts.cache.join("workspace"), note).map_err(failed)
+    fs::write(cache.join("workspace"), note)
 }
 
 /// A name for the cache of a workspace: its last name for people, a hash of its path for uniqueness.

@@ -159,12 +159,13 @@ fn begun(
     start: Start<'_>,
 ) -> Result<Report, Diagnostic> {
     let beginning = beginning(&setting, run, &rights);
-    complete(&mut setting, run, &report.judgement, &rights)?;
+    let weaker = complete(&mut setting, run, &report.judgement, &rights)?;
     let executes = runs_the_unseen(&report.judgement.classification);
     let (told_setting, told_rights) = (&setting, &rights);
     let plan = |which| {
         let how = if which == Which::Best { jail::best } else { jail::plan };
-        self::plan(told_setting, told_rights, executes, &run.command, run.timeout, how)
+        let plan = self::plan(told_setting, told_rights, executes, &run.command, run.timeout, how)?;
+        Ok(with(plan, weaker.as_ref()))
     };
     let told = Told { setting: told_setting, run, judgement: &report.judgement, rights: told_rights, choice };
     let (outcome, effects) = watched::launch_begun(told, start, &beginning, plan, |plan| capture(run, plan))?;
@@ -210,7 +211,7 @@ pub(super) fn begin(setting: &Setting, judgement: Judgement) -> Report {
 /// Gathers what only a command that will run needs, and plans it.
 ///
 /// # Errors
-/// As for [`plan`]; a workspace inside a place of secrets, a cache that cannot be made.
+/// As for [`plan`]; a workspace inside a place of secrets.
 pub(super) fn ready(
     setting: &mut Setting,
     run: &Run,
@@ -218,26 +219,37 @@ pub(super) fn ready(
     rights: &Rights,
     how: Planner,
 ) -> Result<JailPlan, Diagnostic> {
-    complete(setting, run, judgement, rights)?;
-    plan(setting, rights, runs_the_unseen(&judgement.classification), &run.command, run.timeout, how)
+    let weaker = complete(setting, run, judgement, rights)?;
+    let executes = runs_the_unseen(&judgement.classification);
+    Ok(with(plan(setting, rights, executes, &run.command, run.timeout, how)?, weaker.as_ref()))
 }
 
-/// Gathers what only a command that will run needs.
+/// The plan, and those that would stand in for it, with one more thing that is weaker.
+fn with(mut plan: JailPlan, weaker: Option<&String>) -> JailPlan {
+    let mut each = Some(&mut plan);
+    while let Some(plan) = each {
+        plan.degraded.extend(weaker.cloned());
+        each = plan.fallback.as_deref_mut();
+    }
+    plan
+}
+
+/// Gathers what only a command that will run needs; says what is weaker for it.
 fn complete(
     setting: &mut Setting,
     run: &Run,
     judgement: &Judgement,
     rights: &Rights,
-) -> Result<(), Diagnostic> {
+) -> Result<Option<String>, Diagnostic> {
     if rights.git_write && judgement.classification.classes.contains(OpClass::GitWrite) {
         workspace::check_git(&setting.place.workspace)?;
     }
     setting.complete(&run.law)?;
     let executes = runs_the_unseen(&judgement.classification);
     if executes && !run.dry_run && !setting.chosen.profile.caches.is_empty() {
-        host::make_cache(&setting.facts, &setting.place.workspace)?;
+        return Ok(host::make_cache(&mut setting.facts, &setting.place.workspace));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What becomes of the command's output.
