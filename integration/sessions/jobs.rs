@@ -221,7 +221,7 @@ fn a_writer_is_dead_before_the_next_state_is_entered() {
     wait("the writer", || project.path().join("beat").exists());
     let [job] = &jobs(&project)[..] else { panic!("{:?}", jobs(&project)) };
     let went = good(&project, "swbox transition DONE");
-    assert!(went.contains(job) && went.contains("was ended"), "{went}");
+    assert!(went.contains(job) && went.contains("was ended") && went.contains("(`(trap"), "{went}");
     assert_eq!(state(&project), "testing");
     let last = fs::read(project.path().join("beat")).unwrap();
     assert!(jobs(&project).is_empty());

@@ -371,15 +371,16 @@ pub(super) fn settle(
     });
     let Some((request, jobs)) = asked else { return Ok(None) };
     let place = Place::new(store, &bound.row.id);
+    // Before they are ended: their watchers write down the end, and then nobody knows their lines.
+    let before = bound.store.running(&bound.row.id)?;
     end(&place, &jobs);
-    let known: Vec<Body> = bound.store.running(&bound.row.id)?.iter().filter_map(body).collect();
+    let known: Vec<Body> = before.iter().filter_map(body).collect();
     await_watchers(known.iter().filter(|body| jobs.contains(&body.call)));
     let (pid, born) = life::own();
     let mut desk = Desk::new(bound.store.begin(Durability::Machine)?, Rc::clone(&bound.workflow), secrets);
     let mut row = desk.write.session(&bound.row.id)?.ok_or_else(|| unknown(&bound.row.id))?;
-    let mut shown = Vec::new();
+    let shown: Vec<(String, String)> = known.into_iter().map(|body| (body.call, body.shown)).collect();
     for running in desk.write.running(&row.id)? {
-        shown.extend(body(&running).map(|body| (body.call, body.shown)));
         // That these jobs are being ended: that they were is said here.
         if (running.pid, running.born) == (pid, born) && running.body.contains("\"ending\"") {
             desk.write.ended(&row.id, running.position)?;
