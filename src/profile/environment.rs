@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Profile;
 use super::resolve::{HostFacts, Task};
-use super::value::{Anchors, lies_in};
+use super::value::{Anchors, VariablePattern, lies_in};
 use crate::policy::{NetworkRight, Rights, WorkspaceRight};
 
 /// Names the index that git commands look at.
@@ -33,10 +33,14 @@ pub(super) fn environment(
         .flat_map(|credential| credential.variables.iter().map(|name| name.0.as_str()))
         .collect();
     for (name, value) in &facts.env {
-        let kept = rules.keep.iter().any(|pattern| pattern.matches(name))
-            && !rules.drop.iter().any(|pattern| pattern.matches(name));
-        if kept || granted.iter().any(|granted| name == granted) {
+        let names = |pattern: &VariablePattern| {
+            pattern.matches(name) && !(pattern.is_open() && is_called_a_secret(name))
+        };
+        if granted.iter().any(|granted| name == granted) {
             env.insert(name.clone(), value.clone());
+        } else if rules.keep.iter().any(names) && !rules.drop.iter().any(|pattern| pattern.matches(name)) {
+            let addresses = ADDRESSES.iter().any(|address| name == address);
+            env.insert(name.clone(), if addresses { without_users(value) } else { value.clone() });
         }
     }
     // Which index a hook of git is to look at (`git commit -a` has one of its own). Where git may write it would be a name
@@ -76,6 +80,39 @@ pub(super) fn environment(
     }
     env.retain(|name, _| !task.blocked_env.iter().any(|blocked| names(blocked, name)));
     env
+}
+
+/// Variables of built-in profiles that hold addresses, in which people write their passwords.
+const ADDRESSES: [&str; 2] = ["GOPROXY", "PIP_FIND_LINKS"];
+
+/// Last parts of names whose value is a secret.
+const SECRETS: [&str; 9] =
+    ["AUTH", "CREDENTIAL", "CREDENTIALS", "KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+
+fn is_called_a_secret(name: &OsStr) -> bool {
+    let last = name.as_bytes().rsplit(|byte| *byte == b'_').next().unwrap_or_default();
+    SECRETS.iter().any(|secret| {
+        last.len() >= secret.len()
+            && last.split_at(last.len() - secret.len()).1.eq_ignore_ascii_case(secret.as_bytes())
+    })
+}
+
+/// Addresses without who is to be logged in there: `https://user:password@host/` is `https://host/`.
+fn without_users(value: &OsStr) -> OsString {
+    let (mut rest, mut plain) = (value.as_bytes(), Vec::new());
+    while let Some(at) = rest.windows(3).position(|bytes| bytes == b"://") {
+        let (before, after) = rest.split_at(at + 3);
+        plain.extend_from_slice(before);
+        let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b',' | b'|' | b' ' | b'\t' | b'\n');
+        let host = after.iter().position(ends).unwrap_or(after.len());
+        let (host, _) = after.split_at(host);
+        rest = match host.iter().rposition(|byte| *byte == b'@') {
+            Some(user) => after.split_at(user + 1).1,
+            None => after,
+        };
+    }
+    plain.extend_from_slice(rest);
+    OsString::from_vec(plain)
 }
 
 /// A state's `blocked_env` entry: a name, or a beginning with `*`.
@@ -135,4 +172,55 @@ fn search_path(
 /// Git commands never find a program where an earlier command could have put one.
 fn may_search_workspace(rights: &Rights) -> bool {
     !rights.git_write && rights.workspace >= WorkspaceRight::ThrowAway
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::builtin;
+
+    #[test]
+    fn what_is_called_a_secret_is_known() {
+        for name in ["MISE_SOPS_AGE_KEY", "X_TOKEN", "x_password", "NEXTEST_APIKEY", "A_CREDENTIALS"] {
+            assert!(is_called_a_secret(OsStr::new(name)), "{name}");
+        }
+        for name in ["MISE_KEYRING", "CARGO_TERM_COLOR", "TOKEN_X", "NEXTEST_RETRIES", "LC_ALL"] {
+            assert!(!is_called_a_secret(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn users_are_taken_out_of_addresses() {
+        for (value, plain) in [
+            ("https://u:p@x.example/a,direct", "https://x.example/a,direct"),
+            ("https://a@b@x/ http://y:1/z@w", "https://x/ http://y:1/z@w"),
+            ("off", "off"),
+            ("https://x|https://t@y", "https://x|https://y"),
+        ] {
+            assert_eq!(without_users(OsStr::new(value)), OsStr::new(plain));
+        }
+    }
+
+    /// Who adds a variable of this kind to a built-in profile has to say here that it may hold a password.
+    #[test]
+    fn addresses_of_the_built_in_profiles_are_known() {
+        for profile in builtin::profiles() {
+            for name in [
+                "GOPROXY",
+                "PIP_FIND_LINKS",
+                "PIP_INDEX_URL",
+                "PIP_EXTRA_INDEX_URL",
+                "HTTP_PROXY",
+                "HTTPS_PROXY",
+                "UV_INDEX_URL",
+                "npm_config_registry",
+                "NPM_CONFIG_REGISTRY",
+                "GOSUMDB_URL",
+                "DATABASE_URL",
+            ] {
+                let kept = profile.environment.keep.iter().any(|pattern| pattern.matches(OsStr::new(name)));
+                assert!(!kept || ADDRESSES.contains(&name), "{name}");
+            }
+        }
+    }
 }

@@ -349,12 +349,17 @@ mod tests {
             ("CARGO_REGISTRY_TOKEN", "x"),
             ("CARGO_TERM_COLOR", "never"),
             ("MISE_X_TOKEN", "x"),
+            ("MISE_SOPS_AGE_KEY", "x"),
+            ("MISE_ENV", "x"),
+            ("CARGO_PROFILE_PASSWORD", "x"),
+            ("LC_TOKEN", "x"),
+            ("LC_MINE", "x"),
             ("GITHUB_TOKEN", "x"),
             ("TMPDIR", "/nowhere"),
             ("XDG_RUNTIME_DIR", "/etc"),
         ]);
         let spec = spec(&["base", "rust", "ci"], WorkspaceRight::Read, false, &facts);
-        let kept = ["LANG", "LC_ALL", "CARGO_TERM_COLOR"];
+        let kept = ["LANG", "LC_ALL", "CARGO_TERM_COLOR", "MISE_ENV"];
         for (name, _) in &facts.env {
             let name = name.to_str().unwrap();
             assert_eq!(spec.env.contains_key(std::ffi::OsStr::new(name)), kept.contains(&name), "{name}");

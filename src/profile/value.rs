@@ -208,6 +208,11 @@ impl VariablePattern {
         Err(format!("`{text}` is no variable name; one `*` may stand after its beginning"))
     }
 
+    /// Whether it names more than one variable.
+    pub const fn is_open(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// Whether it names `name`. Asked for each variable of the caller against each pattern, at every start.
     pub fn matches(&self, name: &OsStr) -> bool {
         let (name, start) = (name.as_bytes(), self.start.as_bytes());
