@@ -109,6 +109,19 @@ fn what_could_not_be_written_is_said_after_the_command() {
     assert!(full.stderr.contains("events_failed"), "{full:?}");
 }
 
+/// A limit of the caller's that the events come up against is not the command's.
+#[test]
+fn a_limit_that_the_events_run_into_does_not_end_the_command() {
+    let project = Project::new();
+    let swbox = env!("CARGO_BIN_EXE_swbox");
+    let line = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do /bin/true $i; done; echo ran";
+    let script =
+        format!("ulimit -f 2; exec {swbox} exec --events ../outside/log --state testing -c '{line}'");
+    let ran = project.bare(&script);
+    assert_eq!((ran.code, ran.stdout.as_str()), (125, "ran\n"), "{ran:?}");
+    assert!(ran.stderr.contains("events_failed") && !ran.stderr.contains("its limit"), "{ran:?}");
+}
+
 #[test]
 fn a_descriptor_of_the_caller_takes_them_and_the_command_does_not_get_it() {
     let project = Project::new();

@@ -30,8 +30,9 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// Signals of whoever no longer wants to wait.
 const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
-/// Signals that are never handed on: they are about swbox's own children and pipes.
-const OWN: [i32; 3] = [libc::SIGCHLD, libc::SIGPIPE, libc::SIGURG];
+/// Signals that are never handed on: they are about swbox's own children, pipes and files (a limit that it was started
+/// under, which the kernel tells as if swbox had sent it to itself).
+const OWN: [i32; 4] = [libc::SIGCHLD, libc::SIGPIPE, libc::SIGURG, libc::SIGXFSZ];
 
 /// What became of the child.
 #[derive(Debug)]

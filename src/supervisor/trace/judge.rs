@@ -145,7 +145,11 @@ impl Case<'_> {
             return None;
         }
         let sides = [(first, from), (second, to)];
-        let mut blamed = sides.iter().filter(|(act, led)| self.blames(*act, led));
+        let mut blamed = sides.iter().filter(|(act, led)| match led {
+            // The new name need not be there.
+            Err(lost) if std::ptr::eq(*led, to) => self.hides(Act::Create, lost),
+            _ => self.blames(*act, led),
+        });
         let Some(only) = blamed.next() else {
             let apart = || self.apart(first, led).map(|led| self.denial(first, led));
             return (self.errno == libc::EXDEV).then(apart)?;
@@ -182,17 +186,7 @@ impl Case<'_> {
     fn blames(&self, act: Act, led: &Led) -> bool {
         let place = match led {
             Ok(place) => place,
-            Err(lost) => {
-                // It is hidden: the host has what the jail has not. Programs are looked for in many places.
-                if self.errno != libc::ENOENT || self.ground.in_workspace(&lost.path) {
-                    return false;
-                }
-                return match act {
-                    Act::Exec => host_has_program(&lost.path),
-                    Act::Create | Act::Bind | Act::Connect => lost.path.parent().is_some_and(host_has),
-                    _ => host_has(&lost.path),
-                };
-            }
+            Err(lost) => return self.hides(act, lost),
         };
         let path = &place.path;
         // A device that is not there is one that programs try in passing: /dev/tty.
@@ -232,6 +226,18 @@ impl Case<'_> {
                 host_has(path) && !self.ground.in_workspace(path)
             }
             _ => false,
+        }
+    }
+
+    /// Whether a name leads nowhere because the jail has not what the host has.
+    fn hides(&self, act: Act, lost: &Lost) -> bool {
+        if self.errno != libc::ENOENT || self.ground.in_workspace(&lost.path) {
+            return false;
+        }
+        match act {
+            Act::Exec => host_has_program(&lost.path),
+            Act::Create | Act::Bind | Act::Connect => lost.path.parent().is_some_and(host_has),
+            _ => host_has(&lost.path),
         }
     }
 
