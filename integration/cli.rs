@@ -12,6 +12,15 @@ use std::time::{Duration, Instant};
 
 use project::{Project, ran, with_input};
 
+/// Nobody continues it here; the wall clock runs on all the same.
+#[test]
+fn a_command_that_stops_itself_ends_when_its_time_is_up() {
+    let project = Project::new();
+    let line = "python3 -c 'import os, signal; os.kill(os.getpid(), signal.SIGSTOP)'; kill -STOP $$";
+    let ran = project.swbox(&["exec", "--state", "testing", "--timeout", "1s", "-c", line]);
+    assert_eq!(ran.code, 124, "{ran:?}");
+}
+
 #[test]
 fn check_says_it_by_exit_code() {
     let project = Project::new();

@@ -17,6 +17,7 @@ use super::output::Stream;
 use super::report::{Message, now};
 use super::seccomp::Handover;
 use crate::profile::Protection;
+use crate::sys::alarm::Alarm;
 use crate::sys::memory::unshare;
 use crate::sys::process::{Beside, Leaving, Memory};
 use crate::sys::signal::{self, Set};
@@ -425,10 +426,14 @@ impl<'a> Watch<'a> {
         self.stops = (self.stops + 1) % CONTINUE;
         // The terminal's copy of the signal is pending here too; it must not stop swbox a second time.
         self.forward_but(signal)?;
+        // Whoever is to continue swbox may never do so; the wall clock runs on.
+        let left = self.deadline.map(|deadline| Duration::from_nanos(deadline.saturating_sub(now())));
+        let alarm = left.map(Alarm::continuing).transpose()?;
         let mask = Set::of(&[signal]).unblock()?;
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         signal::send(own, signal)?;
         mask.apply()?;
+        drop(alarm);
         // What continued swbox is pending here still: handed on as it is, it would undo a stop that came after it.
         self.forward_but(libc::SIGCONT)?;
         self.hand_on(CONTINUE | self.stops)

@@ -226,17 +226,36 @@ impl Call<'_> {
 
     /// The name whose address is argument `text`, relative to the descriptor in argument `fd`.
     fn at(&self, fd: usize, text: usize, last: Last) -> Result<Name, Unreadable> {
-        Ok(Name { fd: self.int(fd), ..Name::here(&self.memory.string(self.argument(text))?, last) })
+        Ok(Name { fd: self.int(fd), ..self.here(text, last)? })
     }
 
     /// The name whose address is argument `text`, relative to the working directory.
     fn here(&self, text: usize, last: Last) -> Result<Name, Unreadable> {
-        Ok(Name::here(&self.memory.string(self.argument(text))?, last))
+        match self.memory.string(self.argument(text))? {
+            // It names nothing: ENOENT.
+            empty if empty.is_empty() => Err(Unreadable::Nothing),
+            text => Ok(Name::here(&text, last)),
+        }
     }
 
     /// As [`Call::at`], where a null address means the descriptor itself.
     fn at_or_descriptor(&self, fd: usize, text: usize, last: Last) -> Result<Name, Unreadable> {
-        if self.argument(text) == 0 { Ok(self.descriptor(fd)) } else { self.at(fd, text, last) }
+        match self.argument(text) {
+            0 if self.int(fd) == libc::AT_FDCWD => Err(Unreadable::Nothing),
+            0 => Ok(self.descriptor(fd)),
+            _ => self.at(fd, text, last),
+        }
+    }
+
+    /// As [`Call::at`], where a flag says that no name means the descriptor itself.
+    fn at_or_empty(&self, fd: usize, text: usize, last: Last, flags: usize) -> Result<Name, Unreadable> {
+        if !self.flag(flags, libc::AT_EMPTY_PATH) {
+            return self.at(fd, text, last);
+        }
+        if self.argument(text) == 0 || self.memory.string(self.argument(text))?.is_empty() {
+            return Ok(self.descriptor(fd));
+        }
+        self.at(fd, text, last)
     }
 
     fn descriptor(&self, fd: usize) -> Name {
@@ -329,6 +348,10 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory<'_>) -> Result<Opti
     }
     let open =
         |name: Name, flags: i32| Wish::Open(Name { last: open_follows(flags), ..name }, opening(flags));
+    let metadata = |flags| {
+        let last = call.unless(flags, libc::AT_SYMLINK_NOFOLLOW);
+        call.at_or_empty(0, 1, last, flags).map(Wish::Metadata)
+    };
     let removal = |directory| if directory { Removal::Directory } else { Removal::File };
     let wish = match number {
         libc::SYS_openat => open(call.at(0, 1, Follow)?, call.int(2)),
@@ -352,22 +375,16 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory<'_>) -> Result<Opti
         }
         libc::SYS_linkat => {
             let last = if call.flag(4, libc::AT_SYMLINK_FOLLOW) { Follow } else { Keep };
-            Wish::Link(call.at(0, 1, last)?, call.at(2, 3, Keep)?)
+            Wish::Link(call.at_or_empty(0, 1, last, 4)?, call.at(2, 3, Keep)?)
         }
         libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
             Wish::Metadata(call.descriptor(0))
         }
         libc::SYS_fchmodat => Wish::Metadata(call.at(0, 1, Follow)?),
-        FCHMODAT2 | libc::SYS_utimensat => {
-            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(3, libc::AT_SYMLINK_NOFOLLOW))?)
-        }
-        libc::SYS_fchownat => Wish::Metadata(call.at(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?),
-        SETXATTRAT | REMOVEXATTRAT => {
-            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(2, libc::AT_SYMLINK_NOFOLLOW))?)
-        }
-        FILE_SETATTR => {
-            Wish::Metadata(call.at_or_descriptor(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?)
-        }
+        libc::SYS_utimensat if call.argument(1) == 0 => Wish::Metadata(call.at_or_descriptor(0, 1, Follow)?),
+        FCHMODAT2 | libc::SYS_utimensat => metadata(3)?,
+        libc::SYS_fchownat | FILE_SETATTR => metadata(4)?,
+        SETXATTRAT | REMOVEXATTRAT => metadata(2)?,
         libc::SYS_setxattr | libc::SYS_removexattr => Wish::Metadata(call.here(0, Follow)?),
         libc::SYS_lsetxattr | libc::SYS_lremovexattr => Wish::Metadata(call.here(0, Keep)?),
         libc::SYS_socket => Wish::Socket(call.int(0)),
@@ -375,7 +392,9 @@ pub fn read(number: i64, arguments: [u64; 6], memory: Memory<'_>) -> Result<Opti
         libc::SYS_sendto if call.argument(4) != 0 => Wish::Connect(call.address(4, 5)?),
         libc::SYS_bind => Wish::Bind(call.address(1, 2)?),
         libc::SYS_execve => Wish::Execute(call.here(0, Follow)?),
-        libc::SYS_execveat => Wish::Execute(call.at(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW))?),
+        libc::SYS_execveat => {
+            Wish::Execute(call.at_or_empty(0, 1, call.unless(4, libc::AT_SYMLINK_NOFOLLOW), 4)?)
+        }
         _ => return Ok(None),
     };
     Ok(Some(wish))
@@ -543,6 +562,30 @@ mod tests {
         for short in [b"".as_slice(), b"\x02", b"\x02\0\0\x50", b"\x01\0", b"\x10\0\0\0"] {
             assert_eq!(read_address(short), Address::Other, "{short:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_empty_is_the_descriptor_only_where_that_is_said() {
+        let (empty, name) = (address(c"".to_bytes_with_nul()), address(c"x".to_bytes_with_nul()));
+        let flag = u64::try_from(libc::AT_EMPTY_PATH).unwrap();
+        let mode = |text, flags| read(FCHMODAT2, [5, text, 0o600, flags, 0, 0], own());
+        let own_descriptor = Name { fd: 5, ..Name::here(b"", Last::Follow) };
+        for text in [empty, 0] {
+            assert_eq!(mode(text, flag), Ok(Some(Wish::Metadata(own_descriptor.clone()))));
+            assert_eq!(mode(text, 0), Err(Unreadable::Nothing));
+        }
+        assert_eq!(
+            mode(name, flag),
+            Ok(Some(Wish::Metadata(Name { fd: 5, ..Name::here(b"x", Last::Follow) })))
+        );
+        // Times by a descriptor have no name at all.
+        let times = |fd: i32| {
+            let fd = i64::from(fd).cast_unsigned();
+            read(libc::SYS_utimensat, [fd, 0, 0, 0, 0, 0], own())
+        };
+        assert_eq!(times(5), Ok(Some(Wish::Metadata(own_descriptor))));
+        assert_eq!(times(libc::AT_FDCWD), Err(Unreadable::Nothing));
+        assert_eq!(read(libc::SYS_unlinkat, [5, empty, 0, 0, 0, 0], own()), Err(Unreadable::Nothing));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A timer whose signal does nothing but end a wait: for calls of the kernel that wait and cannot be told for how long.
+//! A timer whose signal does nothing but end a wait: for calls of the kernel that wait and cannot be told for how long. And one
+//! that continues this process where it is stopped.
 //!
 //! Danger: a signal that comes just before the wait begins ends nothing. So it comes again and again.
 #![allow(unsafe_code)]
@@ -39,18 +40,18 @@ impl Alarm {
         if unsafe { libc::sigaction(SIGNAL, &raw const action, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: all zero is a valid event.
-        let mut event = unsafe { std::mem::zeroed::<libc::sigevent>() };
-        event.sigev_notify = libc::SIGEV_THREAD_ID;
-        event.sigev_signo = SIGNAL;
-        event.sigev_notify_thread_id = rustix::thread::gettid().as_raw_pid();
-        let mut timer = 0;
-        // Not the C library's function, which may ask for memory.
-        // SAFETY: the kernel reads the event and writes the number, which both live until the call returns.
-        let answer = unsafe {
-            libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw const event, &raw mut timer)
-        };
-        if answer == 0 { Ok(Self { timer }) } else { Err(io::Error::last_os_error()) }
+        create(SIGNAL).map(|timer| Self { timer })
+    }
+
+    /// A timer that continues this process after `delay`, wherever it is stopped then. The signal is one that it must have
+    /// blocked; what was sent is pending then.
+    ///
+    /// # Errors
+    /// Where the kernel gives no timer.
+    pub fn continuing(delay: Duration) -> io::Result<Self> {
+        let alarm = Self { timer: create(libc::SIGCONT)? };
+        set(alarm.timer, delay.max(Duration::from_nanos(1)), Duration::ZERO)?;
+        Ok(alarm)
     }
 
     /// Lets it ring after `first`, and then every `period`.
@@ -78,6 +79,22 @@ impl Drop for Ringing {
         let _ = set(self.timer, Duration::ZERO, Duration::ZERO);
         let _ = self.mask.apply();
     }
+}
+
+/// A timer of the calling thread that does not run yet, with this signal.
+fn create(signal: i32) -> io::Result<libc::c_int> {
+    // SAFETY: all zero is a valid event.
+    let mut event = unsafe { std::mem::zeroed::<libc::sigevent>() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = signal;
+    event.sigev_notify_thread_id = rustix::thread::gettid().as_raw_pid();
+    let mut timer = 0;
+    // Not the C library's function, which may ask for memory.
+    // SAFETY: the kernel reads the event and writes the number, which both live until the call returns.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw const event, &raw mut timer)
+    };
+    if answer == 0 { Ok(timer) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Lets a timer ring after `first`, which stops it where it is zero, and then every `period`.

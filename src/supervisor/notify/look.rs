@@ -372,6 +372,10 @@ impl Watcher<'_> {
     }
 
     fn unseen(&mut self, call: &Notification, why: &'static str) {
+        // What can no longer be looked into was killed in the call, which is not made then.
+        if !self.waits(call) {
+            return;
+        }
         let number = call.call.unsigned_abs();
         let process = self.process(call.thread);
         let name = Self::call_name(number);

@@ -25,7 +25,7 @@ use crate::supervisor::observed::{Observed, Program};
 use crate::supervisor::resolve::Task;
 use crate::supervisor::seen::Seen;
 use crate::supervisor::touched::Ledger;
-use crate::sys::ptrace::Entry;
+use crate::sys::ptrace::{self, Entry};
 
 /// How often a question is looked after that nobody answers.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -143,6 +143,8 @@ impl Reading {
             Ok(wish) => wish?,
             // The kernel will not find it either.
             Err(call::Unreadable::Nothing | call::Unreadable::Long) => return None,
+            // Killed in the call, which is not made then.
+            Err(call::Unreadable::Closed) if ptrace::entry(thread).is_err() => return None,
             Err(why @ call::Unreadable::Closed) => {
                 let what = unseen(why.word());
                 self.tell(thread, what);
@@ -150,6 +152,9 @@ impl Reading {
             }
         };
         let Ok(task) = Task::open(thread) else {
+            if ptrace::entry(thread).is_err() {
+                return None;
+            }
             let what = unseen("process");
             self.tell(thread, what);
             return None;

@@ -96,6 +96,8 @@ fn beginning<R: Reader>(
 ) -> io::Result<Resume> {
     let begins = match ptrace::entry(thread) {
         Ok(entry) => reader.begins(thread, &entry),
+        // It was killed in the call, which is not made then.
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(Resume::On(0)),
         Err(error) => {
             reader.unread(thread, &error);
             // It may be one that the filter's table refuses.
