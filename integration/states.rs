@@ -189,19 +189,28 @@ fn implementing_writes_in_the_workspace_and_nowhere_else() {
 #[test]
 fn what_a_command_plants_for_others_is_told() {
     let project = Project::new();
+    fs::create_dir_all(project.path().join("web/.vscode")).unwrap();
+    fs::write(project.path().join("web/.vscode/tasks.json"), "{}").unwrap();
     let plant = "mkdir -p new.git/objects new.git/refs; echo 'ref: refs/heads/x' > new.git/HEAD; \
-                 printf '[core]\\nfsmonitor = id\\n' > new.git/config; echo x > .envrc";
+                 printf '[core]\\nfsmonitor = id\\n' > new.git/config; echo x > .envrc; \
+                 mkdir -p web/.vscode; echo x >> web/.vscode/tasks.json";
     let told = project.line("implementing", plant);
     // What git would run is taken out of its sight, and that is a failure; what others run is told.
     assert_eq!(told.code, 125, "{told:?}");
     assert!(!project.path().join("new.git/config").exists());
-    for part in ["planted-config: ", "new.git/config (core.fsmonitor)", ".envrc is new"] {
+    for part in [
+        "planted-config: ",
+        "new.git/config (core.fsmonitor)",
+        ".envrc is new",
+        "web/.vscode is new or was changed",
+    ] {
         assert!(told.stderr.contains(part), "{part}: {told:?}");
     }
     let project = Project::new();
     let (_, answer) = project.json("implementing", plant);
     assert_eq!(answer["jail"]["planted"][0]["setting"], "core.fsmonitor", "{answer}");
-    assert!(answer["jail"]["appeared"][0].as_str().unwrap().ends_with("/.envrc"), "{answer}");
+    let appeared = |at: usize| answer["jail"]["appeared"][at].as_str().unwrap();
+    assert!(appeared(0).ends_with("/.envrc") && appeared(1).ends_with("/web/.vscode"), "{answer}");
 }
 
 #[test]

@@ -247,7 +247,7 @@ pub(super) fn trailer(report: &Report, terminal: bool, paint: Paint) -> String {
     for path in &outcome.appeared {
         let _ = writeln!(
             out,
-            "swbox: {} is new, and other programs run what it says; look at it first",
+            "swbox: {} is new or was changed, and other programs run what it says; look at it first",
             visible(&path.to_string_lossy())
         );
     }

@@ -121,7 +121,7 @@ pub struct Outcome {
     pub refused_hosts: Vec<crate::proxy::RefusedHost>,
     /// Protected names that appeared and were moved away (then the run is 125).
     pub quarantined: Vec<std::path::PathBuf>,
-    /// Run-later files (`.envrc`, `.vscode` …) that are new.
+    /// Run-later files (`.envrc`, `.vscode` …) that are new; below the top of the workspace also those that were changed.
     pub appeared: Vec<std::path::PathBuf>,
     /// What makes git run something in repositories that are new or were changed (then the run is 125).
     pub planted: Vec<super::git::Planted>,

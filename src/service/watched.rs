@@ -196,7 +196,7 @@ fn observe<P: Borrow<JailPlan>>(
             (perform(Some(&mut tracer)), Some(tracer.into_seen()))
         }
     };
-    let (plan, outcome) = match launched {
+    let (plan, mut outcome) = match launched {
         Ok(launched) => launched,
         Err(problem) => {
             eyes.failed(&problem);
@@ -206,6 +206,10 @@ fn observe<P: Borrow<JailPlan>>(
     let seen = seen.filter(|_| !is_unwatched(&outcome));
     further(&mut eyes, told, plan.borrow(), &outcome, seen.is_some());
     let effects = eyes.finish(seen.as_ref(), Some(&outcome));
+    if let Some(touched) = &effects.touched {
+        let names = &setting.chosen.profile.workspace.protected;
+        outcome.appeared.extend(effects::later(touched, names, &setting.place.workspace));
+    }
     Ok((plan, outcome, effects))
 }
 
