@@ -60,6 +60,19 @@ fn a_run_is_told_from_start_to_exit_in_the_documented_form() {
     assert_eq!(ran.stdout, "");
 }
 
+/// What a program got is told to the byte.
+#[test]
+fn arguments_that_are_no_text_are_told_with_their_bytes() {
+    let project = Project::new();
+    let line = "sh -c true x \"$(printf '\\377\\ny')\" $'a\\nb'";
+    let (ran, events) = told(&project, &["--state", "testing", "-c", line]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let program = events.iter().find(|event| event["argv"][1] == "-c" && event["argv"][2] == "true").unwrap();
+    assert_eq!(program["argv"][5], "a\nb", "{program}");
+    assert_eq!(program["argv_hex"], serde_json::json!([null, null, null, null, "ff0a79", null]), "{program}");
+    assert!(events.iter().filter(|event| event["argv_hex"].is_array()).count() <= 2, "{events:?}");
+}
+
 #[test]
 fn a_limit_is_an_event_and_a_refused_command_has_none() {
     let project = Project::new();

@@ -210,12 +210,32 @@ fn unwritable(name: &Path, error: &io::Error) -> Diagnostic {
         .help("name a file that can be made or appended to, or a descriptor that is open for writing: fd:3")
 }
 
+/// Arguments as JSON fields: as text without secrets, and where one is no UTF-8 those as hexadecimal bytes, each in its
+/// place. One that held a secret has no bytes.
+pub(super) fn words(name: &str, argv: &[Vec<u8>], secrets: &[String]) -> Vec<(String, Value)> {
+    let shown = |word: &Vec<u8>| {
+        let text = String::from_utf8_lossy(word);
+        let masked = crate::store::mask(&text, secrets);
+        let odd = std::str::from_utf8(word).is_err() && masked == text;
+        (masked, odd.then(|| hex(word)))
+    };
+    let (texts, bytes): (Vec<String>, Vec<Option<String>>) = argv.iter().map(shown).unzip();
+    let mut fields = vec![(name.to_owned(), json!(texts))];
+    if bytes.iter().any(Option::is_some) {
+        fields.push((format!("{name}_hex"), json!(bytes)));
+    }
+    fields
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A path or other bytes as JSON fields: as text, and as hexadecimal bytes where they are no UTF-8.
 pub(in crate::service) fn text(name: &str, bytes: &[u8]) -> Vec<(String, Value)> {
     let mut fields = vec![(name.to_owned(), json!(String::from_utf8_lossy(bytes)))];
     if std::str::from_utf8(bytes).is_err() {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        fields.push((format!("{name}_hex"), json!(hex)));
+        fields.push((format!("{name}_hex"), json!(hex(bytes))));
     }
     fields
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::attribute::{Ground, Refused, attribute};
 use super::choose::Choice;
-use super::events::{Events, bytes, text};
+use super::events::{Events, bytes, text, words};
 use super::programs::{Processes, readings};
 use super::tally::Tally;
 use super::undeclared::{Declared, Undeclared};
@@ -226,11 +226,7 @@ impl<'a> Eyes<'a> {
             let mut fields = Map::new();
             fields.insert("pid".into(), json!(pid));
             fields.extend(text("file", bytes(&program.file)));
-            let words = program
-                .argv
-                .iter()
-                .map(|word| Value::String(crate::store::mask(&String::from_utf8_lossy(word), self.secrets)));
-            fields.insert("argv".into(), words.collect());
+            fields.extend(words("argv", &program.argv, self.secrets));
             fields.insert("cut".into(), json!(program.cut));
             let stopped =
                 reason.as_ref().map(|reason| json!({ "code": reason.code, "message": reason.message }));
