@@ -3,6 +3,7 @@
 //! Danger: memory is read once, and the caller may have changed it when the kernel reads it. What is decoded here is told,
 //! never granted.
 
+mod address;
 mod how;
 
 use std::io::IoSliceMut;
@@ -12,6 +13,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 use rustix::fs::ResolveFlags;
 
+pub use self::address::Address;
 use self::how::How;
 use super::resolve::Last;
 
@@ -51,19 +53,6 @@ pub struct Opening {
     pub directory: bool,
     /// A file without a name in the directory.
     pub nameless: bool,
-}
-
-/// A socket's address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    /// IPv4 or IPv6 with its port.
-    Ip(std::net::SocketAddr),
-    /// A socket file.
-    Path(Vec<u8>),
-    /// A name in the abstract name space, without the leading NUL.
-    Abstract(Vec<u8>),
-    /// Another family's.
-    Other,
 }
 
 /// What a call would do.
@@ -188,7 +177,7 @@ impl<'a> Memory<'a> {
             self.fill(address, part)?;
             if let Some(end) = part.iter().position(|byte| *byte == 0) {
                 text.extend_from_slice(part.get(..end).unwrap_or_default());
-                return Ok(text);
+                return if text.len() < LONGEST { Ok(text) } else { Err(Unreadable::Long) };
             }
             text.extend_from_slice(part);
             address = address.wrapping_add(left);
@@ -280,36 +269,7 @@ impl Call<'_> {
         // The kernel takes no longer one.
         let length = usize::try_from(self.int(length)).unwrap_or_default().min(128);
         let bytes = self.memory.bytes(self.argument(address), length)?;
-        Ok(read_address(&bytes))
-    }
-}
-
-/// An address as the kernel reads it.
-fn read_address(bytes: &[u8]) -> Address {
-    let family = match bytes {
-        [low, high, ..] => i32::from(u16::from_ne_bytes([*low, *high])),
-        _ => return Address::Other,
-    };
-    let port = bytes.get(2..4).and_then(|port| port.try_into().ok()).map(u16::from_be_bytes);
-    let part = |from: usize, length: usize| bytes.get(from..from + length);
-    match (family, port) {
-        (libc::AF_INET, Some(port)) => match part(4, 4).and_then(|ip| <[u8; 4]>::try_from(ip).ok()) {
-            Some(ip) => Address::Ip((ip, port).into()),
-            None => Address::Other,
-        },
-        (libc::AF_INET6, Some(port)) => match part(8, 16).and_then(|ip| <[u8; 16]>::try_from(ip).ok()) {
-            Some(ip) => Address::Ip((ip, port).into()),
-            None => Address::Other,
-        },
-        (libc::AF_UNIX, _) => match bytes.get(2..) {
-            Some([0, name @ ..]) => Address::Abstract(name.to_vec()),
-            Some(path) if !path.is_empty() => {
-                let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
-                Address::Path(path.get(..end).unwrap_or_default().to_vec())
-            }
-            _ => Address::Other,
-        },
-        _ => Address::Other,
+        Ok(address::read(&bytes))
     }
 }
 
@@ -492,6 +452,14 @@ mod tests {
         let long = [vec![b'a'; 3000], vec![0; 1]].concat();
         assert_eq!(own().string(address(long.as_slice())).unwrap().len(), 3000);
         assert_eq!(own().string(address(c"".to_bytes_with_nul())), Ok(Vec::new()));
+        // Wherever the parts begin that it is read in.
+        for before in 0..256 {
+            let (fits, long) = (LONGEST - 1, LONGEST);
+            for (length, read) in [(fits, Ok(vec![b'a'; fits])), (long, Err(Unreadable::Long))] {
+                let text = [vec![b'b'; before], vec![b'a'; length], vec![0; 1]].concat();
+                assert_eq!(own().string(address(&text[before..])), read, "{before} {length}");
+            }
+        }
         let endless = vec![b'a'; 3 * LONGEST];
         assert_eq!(own().string(address(endless.as_slice())), Err(Unreadable::Long));
         assert_eq!(own().string(8), Err(Unreadable::Nothing));
@@ -547,21 +515,6 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert_eq!(read(libc::SYS_openat2, arguments(16), own()), Ok(None));
-    }
-
-    #[test]
-    fn addresses_of_each_family() {
-        let inet = [2, 0, 0x1F, 0x90, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
-        assert_eq!(read_address(&inet), Address::Ip("127.0.0.1:8080".parse().unwrap()));
-        let mut inet6 = vec![10, 0, 0, 80, 0, 0, 0, 0];
-        inet6.extend([0; 15]);
-        inet6.extend([1, 0, 0, 0, 0]);
-        assert_eq!(read_address(&inet6), Address::Ip("[::1]:80".parse().unwrap()));
-        assert_eq!(read_address(b"\x01\0/run/x\0rest"), Address::Path(b"/run/x".to_vec()));
-        assert_eq!(read_address(b"\x01\0\0name"), Address::Abstract(b"name".to_vec()));
-        for short in [b"".as_slice(), b"\x02", b"\x02\0\0\x50", b"\x01\0", b"\x10\0\0\0"] {
-            assert_eq!(read_address(short), Address::Other, "{short:?}");
-        }
     }
 
     #[test]
