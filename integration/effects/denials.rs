@@ -34,7 +34,7 @@ fn a_write_outside_is_told_once_with_its_right_and_its_count() {
     assert!(ran.stderr.contains("open for write  ~/.config/git/ignore (3 times)"), "{ran:?}");
     // What every git of the user reads is no suggestion.
     let last = ran.stderr.trim_end().lines().last().unwrap();
-    assert!(last.contains("what others run later is changed by a person, outside"), "{ran:?}");
+    assert!(last.contains("or runs later, is changed by a person, outside"), "{ran:?}");
     assert!(!last.contains("writable"), "{ran:?}");
     let value = json_of(&project, &["--state", "implementing", "-c", &line]);
     let denials = of(&value, shown.to_str().unwrap());
@@ -200,6 +200,22 @@ fn a_person_reads_what_was_refused_in_few_lines() {
         ),
         (
             r#""Read","Write","Bash""#,
+            "os.chmod(\"run.py\", 0o4755)",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  change metadata  run.py  set-user-id and set-group-id bits, and flags of files, are set by no command",
+            ],
+        ),
+        (
+            r#""Read","Bash""#,
+            "os.chmod(\"run.py\", 0o4755)",
+            &[
+                "swbox: 1 operation was denied by the jail in state \"here\"",
+                "  change metadata  run.py  set-user-id and set-group-id bits, and flags of files, are set by no command",
+            ],
+        ),
+        (
+            r#""Read","Write","Bash""#,
             "open(\".git/config\", \"a\")",
             &[
                 "swbox: 1 operation was denied by the jail in state \"here\"",
@@ -290,7 +306,7 @@ fn no_way_is_named_to_where_no_state_may_write() {
             ("tar czf /opt/x.tgz .", system),
             ("touch /opt/x/bin/cargo", system),
             ("touch /run/docker.sock", system),
-            ("touch /srv/x/.envrc", "what others run later is changed by a person, outside"),
+            ("touch /srv/x/.envrc", "what is others', or runs later, is changed by a person, outside"),
             ("tar czf /srv/x/x.tgz .", "a profile may open it: [binds] writable = [\"/srv/x\"]"),
             ("echo x >> .git/config", git),
         ] {

@@ -417,6 +417,7 @@ pub(super) mod tests {
         let no = |code: &str| format!("{code}: why");
         let lacks: Vec<String> =
             ["no-throwaway", "no-new-names", "no-loopback", "no-git-write"].map(no).to_vec();
+        let lacks = [lacks, vec!["processes: seen without a PID namespace".to_owned()]].concat();
         for (state, line, act, target, cause, why) in [
             ("implementing", "mkdir d", Act::Create, "/w/d", Cause::Rights, "no-new-names: why"),
             (
@@ -437,6 +438,7 @@ pub(super) mod tests {
                 Cause::Rights,
                 "without namespaces",
             ),
+            ("implementing", "chmod u+s x", Act::Metadata, "/w/x", Cause::Rights, "set-user-id"),
         ] {
             with_ground(state, line, &here, |ground| {
                 let denial =

@@ -19,6 +19,30 @@ use crate::workflow::Machine;
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const PRIVATE_BY: [&str; 2] = ["TMPDIR", "XDG_RUNTIME_DIR"];
 
+/// How directories of these are called in which daemons and terminals of the host have their sockets: who reaches one of
+/// those runs what he likes, outside.
+const SOCKETS: [&str; 11] = [
+    ".ICE-unix",
+    ".X11-unix",
+    "dbus-",
+    "gpg-",
+    "pulse-",
+    "screen",
+    "snap-private-tmp",
+    "ssh-",
+    "systemd-private-",
+    "tmux-",
+    "vscode-",
+];
+
+/// Whether a place of the host's `/tmp` is one of sockets.
+fn is_of_sockets(place: &Path) -> bool {
+    PRIVATE.iter().filter_map(|private| place.strip_prefix(private).ok()).any(|below| {
+        let first = below.components().next().map(|first| first.as_os_str().as_bytes().to_vec());
+        first.is_some_and(|first| SOCKETS.iter().any(|start| first.starts_with(start.as_bytes())))
+    })
+}
+
 /// A place that a refused line would change, and that no state opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
@@ -56,13 +80,16 @@ impl Places<'_> {
         {
             return nothing("directories of the system are changed by no command");
         }
+        if is_of_sockets(place) {
+            return nothing("sockets of the host are within reach of no command");
+        }
         let hidden = |name: &OsStr| name.as_bytes().starts_with(b".");
         let is_setting = path.parent() == Some(self.anchors.home) && path.file_name().is_some_and(hidden);
         if itself && is_setting
             || self.is_reserved(path)
             || place != self.anchors.home && self.is_reserved(place)
         {
-            return nothing("what others run later is changed by a person, outside");
+            return nothing("what is others', or runs later, is changed by a person, outside");
         }
         self.line("writable", place)
     }
@@ -243,6 +270,19 @@ mod tests {
         for (home, path) in [("/var/home/u", "/var/home/v/x/y"), ("/export/home/u", "/export/home/v/x/y")] {
             assert_eq!(opened(home, path, false), None, "{path}");
         }
+    }
+
+    #[test]
+    fn directories_of_sockets_are_suggested_to_nobody() {
+        for path in [
+            "/tmp/tmux-1000/default",
+            "/tmp/.X11-unix/X0",
+            "/var/tmp/systemd-private-x/tmp/s",
+            "/tmp/ssh-a/agent.1",
+        ] {
+            assert_eq!(opened("/home/u", path, false), None, "{path}");
+        }
+        assert!(opened("/home/u", "/tmp/out/x", false).is_some());
     }
 
     #[test]

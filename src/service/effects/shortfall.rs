@@ -28,7 +28,7 @@ pub(super) fn kept(ground: &Ground<'_>, denial: &Denial, host: Option<&String>) 
         Target::Path(path) => match denial.act {
             Act::Read | Act::Exec | Act::Connect | Act::Bind => None,
             Act::Write | Act::Create | Act::Remove | Act::Rename | Act::Metadata => {
-                of_path(ground, denial.cause, path)
+                of_path(ground, denial.act, denial.cause, path)
             }
         },
         Target::Address(address) => of_address(ground, denial.cause, host.unwrap_or(address)),
@@ -36,7 +36,7 @@ pub(super) fn kept(ground: &Ground<'_>, denial: &Denial, host: Option<&String>) 
     }
 }
 
-fn of_path(ground: &Ground<'_>, cause: Cause, path: &Path) -> Option<Cow<'static, str>> {
+fn of_path(ground: &Ground<'_>, act: Act, cause: Cause, path: &Path) -> Option<Cow<'static, str>> {
     if cause == Cause::Protected && is_git(path) && ground.rights.git_write {
         let words = words(ground.shortfall, &["no-git-write"]);
         return Some(words.unwrap_or(Cow::Borrowed(
@@ -45,6 +45,13 @@ fn of_path(ground: &Ground<'_>, cause: Cause, path: &Path) -> Option<Cow<'static
     }
     if cause != Cause::Rights {
         return None;
+    }
+    // Where there are namespaces the filter refuses of these acts only what leaves a program for others to run.
+    let lesser = shortfall_of_namespaces(ground.shortfall);
+    if act == Act::Metadata && (!lesser || ground.rights.workspace == WorkspaceRight::Write) {
+        return Some(Cow::Borrowed(
+            "set-user-id and set-group-id bits, and flags of files, are set by no command",
+        ));
     }
     if !lies_in(path, ground.anchors.workspace) {
         // A place that the command may write to: only what the filter holds is refused there.
@@ -64,6 +71,12 @@ fn of_path(ground: &Ground<'_>, cause: Cause, path: &Path) -> Option<Cow<'static
         }
         WorkspaceRight::Read | WorkspaceRight::List => None,
     }
+}
+
+/// Whether what the jail lacks is namespaces.
+fn shortfall_of_namespaces(shortfall: Shortfall<'_>) -> bool {
+    let lacks = ["without namespaces", "without a PID namespace"];
+    shortfall.iter().any(|reason| lacks.iter().any(|words| reason.contains(words)))
 }
 
 fn of_address(ground: &Ground<'_>, cause: Cause, address: &str) -> Option<Cow<'static, str>> {
