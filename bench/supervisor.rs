@@ -1,23 +1,28 @@
 //! What watching costs a command: the same work in the same jail, unwatched, by notifications, with reads, traced; in turn,
-//! medians side by side.
+//! medians side by side. `empty` is the floor: a supervisor that is handed the same calls and says "go on" to each without a
+//! look, which is what the kernel alone takes for them.
 //!
 //! `cargo bench --bench supervisor [-- ROUNDS] [least] [WAY…] [NAME…]`, on a tmpfs where there is one; `least` prints the
 //! shortest times in place of the medians: those of a machine that does nothing else, where it does. `own µs` is the part of
-//! a call's cost that is swbox's own time on a CPU, which other work on the machine moves least. Budgets: untar 2.0 × and 8 µs for
-//! each call that is handed over, make 1.03 ×, programs 1.12 ×, git, find and grep 1.05 ×.
+//! a call's cost that is swbox's own time on a CPU, which other work on the machine moves least. Budgets (`docs/architecture.md`,
+//! "What costs what"): untar 2.5 × and 8 µs of swbox's own for each call that is handed over, make 1.03 ×, programs 1.15 ×, git,
+//! find and grep 1.05 ×.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use swbox::jail::{Capture, Exit, JailPlan, Observer, launch_observed, plan, probe};
+use swbox::jail::seccomp::Watching;
+use swbox::jail::{Begun, Capture, Exit, JailPlan, Observer, Scene, launch_observed, plan, probe};
 use swbox::policy::{NetworkRight, Rights, WorkspaceRight};
 use swbox::profile::resolve::StateJail;
 use swbox::profile::{HostFacts, Task, builtin, resolve};
 use swbox::supervisor::notify::{Settings, Watcher};
 use swbox::supervisor::trace::Tracer;
 use swbox::supervisor::{Observed, Seen, Sink, Verdict};
+use swbox::sys::seccomp::{Reply, receive, reply, take_turns};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -58,13 +63,59 @@ cd repository && git init -q && git -c user.name=b -c user.email=b@example.org a
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Off,
+    Empty,
     Notify,
     Reads,
     Trace,
 }
 
-const WAYS: [(How, &str); 4] =
-    [(How::Off, "off"), (How::Notify, "notify"), (How::Reads, "reads"), (How::Trace, "trace")];
+const WAYS: [(How, &str); 5] = [
+    (How::Off, "off"),
+    (How::Empty, "empty"),
+    (How::Notify, "notify"),
+    (How::Reads, "reads"),
+    (How::Trace, "trace"),
+];
+
+/// Says "go on" to what a watcher would be handed.
+struct Empty<'a> {
+    watcher: Watcher<'a>,
+    listener: Option<OwnedFd>,
+}
+
+impl Observer for Empty<'_> {
+    fn watching(&self, plan: &JailPlan) -> Watching {
+        self.watcher.watching(plan)
+    }
+
+    fn required(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, _: Scene<'_>) {}
+
+    fn begin(&mut self, begun: Begun) -> io::Result<()> {
+        self.listener = begun.listener;
+        self.source().map_or(Ok(()), take_turns)
+    }
+
+    fn source(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    fn ready(&mut self) -> io::Result<()> {
+        let Some(listener) = self.source() else { return Ok(()) };
+        // Waits there, which is the least: until the last process is gone (Linux 6.11).
+        while let Some(call) = receive(listener)? {
+            reply(listener, call.id, Reply::Continue)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.listener = None;
+    }
+}
 
 struct Quiet;
 
@@ -95,16 +146,16 @@ fn main() -> Result<(), Failure> {
 fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&String]) -> Result<(), Failure> {
     shell(place, SETUP)?;
     let mut table = format!(
-        "{:<18} {:>10} {:>18} {:>18} {:>18} {:>9} {:>9} {:>9}\n",
-        "work", "off ms", "notify", "reads", "trace", "calls", "µs/call", "own µs"
+        "{:<18} {:>10} {:>18} {:>18} {:>18} {:>18} {:>9} {:>9} {:>9}\n",
+        "work", "off ms", "empty", "notify", "reads", "trace", "calls", "µs/call", "own µs"
     );
     for (name, before, work) in WORK {
         if !names.is_empty() && !names.iter().any(|wanted| name.contains(wanted.as_str())) {
             continue;
         }
         let plan = planned(place, work)?;
-        let mut times = [const { Vec::new() }; 4];
-        let mut own = [const { Vec::new() }; 4];
+        let mut times = [const { Vec::new() }; 5];
+        let mut own = [const { Vec::new() }; 5];
         let mut calls = 0;
         for round in 0..rounds {
             for turn in 0..ways.len() {
@@ -126,13 +177,14 @@ fn measure(place: &Path, rounds: usize, least: bool, ways: &[How], names: &[&Str
             let at = if least { 0 } else { times.len() / 2 };
             times.get(at).copied().unwrap_or(f64::NAN)
         };
-        let [off, notify, reads, trace] = times.map(choose);
-        let [own_off, own_notify, ..] = own.map(choose);
+        let [off, empty, notify, reads, trace] = times.map(choose);
+        let [own_off, _, own_notify, ..] = own.map(choose);
         let cell = |time: f64| format!("{time:.2} ({:.2} ×)", time / off);
         let each = |more: f64| more * 1e3 / f64::from(u32::try_from(calls).unwrap_or(u32::MAX));
         let (all, own) = (each(notify - off), each(own_notify - own_off));
         table += &format!(
-            "{name:<18} {off:>10.2} {:>18} {:>18} {:>18} {calls:>9} {all:>9.1} {own:>9.1}\n",
+            "{name:<18} {off:>10.2} {:>18} {:>18} {:>18} {:>18} {calls:>9} {all:>9.1} {own:>9.1}\n",
+            cell(empty),
             cell(notify),
             cell(reads),
             cell(trace)
@@ -159,6 +211,10 @@ fn run(plan: &JailPlan, how: How) -> Result<(f64, Seen), Failure> {
     let begun = std::time::Instant::now();
     let (outcome, seen) = match how {
         How::Off => (launch_observed(plan, Capture::Keep(1 << 20), None)?, Seen::default()),
+        How::Empty => {
+            let mut empty = Empty { watcher: Watcher::new(settings, &mut quiet), listener: None };
+            (launch_observed(plan, Capture::Keep(1 << 20), Some(&mut empty))?, Seen::default())
+        }
         How::Notify | How::Reads => {
             let mut watcher = Watcher::new(settings, &mut quiet);
             let outcome =
