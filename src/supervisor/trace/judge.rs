@@ -171,7 +171,9 @@ impl Case<'_> {
         let together = own && parents.is_some_and(|(one, other)| host_same_mount(one, other));
         let permitted =
             |place: &Place| self.ground.permitted(self.task, act, &place.path, place.stat.is_some());
-        if !together || !permitted(one) || !permitted(other) {
+        // On one mount it is the file system that says so: a layer does of directories that lie below it.
+        let two = mount_of(one).zip(mount_of(other)).is_some_and(|(one, other)| one != other);
+        if !two || !together || !permitted(one) || !permitted(other) {
             return None;
         }
         Some(if self.ground.holds_apart(&other.path) { to } else { from })
@@ -312,6 +314,12 @@ impl Case<'_> {
             Address::Other => None,
         }
     }
+}
+
+/// The command's mount that the directory of a place is on.
+fn mount_of(place: &Place) -> Option<u64> {
+    let found = State::at(place.parent.as_ref()?, std::ffi::OsStr::new("")).ok()??;
+    Some(found.mount)
 }
 
 /// Whether a mount of the command's begins at the place.
