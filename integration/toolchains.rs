@@ -343,6 +343,21 @@ fn cleaning_works_and_the_tree_stays() {
 }
 
 #[test]
+fn who_may_test_may_clean_what_was_built() {
+    const NAME: &str = "who_may_test_may_clean_what_was_built";
+    let project = Project::new();
+    if has(NAME, "cargo") {
+        passes(&project, "cargo test -q --offline");
+        passes(&project, "cargo clean --offline && cargo test -q --offline");
+        let ran = project.swbox(&["exec", "--state", "testing", "--", "cargo", "clean"]);
+        assert!(ran.code == 0 && !ran.stderr.contains("Removed 0 files"), "{ran:?}");
+        passes(&project, "cargo test -q --offline");
+        // Not by who only edits.
+        assert_eq!(project.swbox(&["exec", "--state", "implementing", "--", "cargo", "clean"]).code, 126);
+    }
+}
+
+#[test]
 fn the_shims_of_a_version_manager_work() {
     const NAME: &str = "the_shims_of_a_version_manager_work";
     let project = Project::new();

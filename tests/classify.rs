@@ -130,6 +130,7 @@ fn holds(found: &Classification, wanted: &str) -> Result<(), String> {
     for word in wanted.split_whitespace() {
         let all = |holds: fn(&swbox::classify::ClassifiedSegment) -> bool| found.segments.iter().all(holds);
         let is_held = match word.split_once('=') {
+            Some(("tool", "")) => all(|segment| segment.ops.iter().all(|op| op.tool.is_none())),
             Some(("tool", tool)) => {
                 found.segments.iter().any(|segment| segment.ops.iter().any(|op| op.tool == Some(tool)))
             }

@@ -58,7 +58,7 @@ codes! {
         "a_refusal_names_class_right_and_way_forward"
     MISSING_SENTINEL "missing_sentinel" Forbidden
         "The command deletes or changes a repository, and the state has neither the sentinel nor the exact tool."
-        "Send the event that the hint names; `delete_file` or the exact `git_…` tool is enough for the plain forms."
+        "Send the event that the hint names; `delete_file`, for what a build makes again `run_build`, or the exact `git_…` tool is enough for the plain forms."
         "without_a_list_a_state_has_the_default_and_no_sentinel"
     TOOL_DISALLOWED "tool_disallowed" Forbidden
         "The state's `disallowed_tools` takes away the tool that this is."

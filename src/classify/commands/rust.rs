@@ -162,12 +162,14 @@ const CARGO: &[Row] = &[
         .lenient()
         .options(&[opt("l", "list").drops(&[FileWrite])]),
     command(&["uninstall"]).classes(&[Destructive]).lenient(),
-    // It asks the compiler, through the workspace's own `rustc-wrapper`, for names of outputs.
+    // It asks the compiler, through the workspace's own `rustc-wrapper`, for names of outputs. What it deletes is made again by
+    // the next build, so who may build may clean, as with `make clean`; of another directory nobody knows that.
     command(&["clean"])
         .classes(&[Destructive])
+        .tool("run_build")
         .opaque(Cause::BuildTool)
         .lenient()
-        .options(&[opt("n", "dry-run").drops(&[Destructive])]),
+        .options(&[opt("n", "dry-run").drops(&[Destructive]), opt("", "target-dir").value().no_tool()]),
     command(&["fmt", "sort-derives"]).classes(&[FileModify]).lenient().hatch(formats),
     command(&["fix"]).classes(&[FileModify]).opaque(Cause::BuildTool).lenient(),
     command(&["new", "init", "generate", "init-workspace"]).classes(&[FileWrite]).lenient(),

@@ -201,7 +201,12 @@ const DOTNET: &[Row] = &[
         .opaque(Cause::BuildTool)
         .lenient(),
     command(&["new", "sln"]).classes(&[FileWrite]).lenient(),
-    command(&["clean"]).classes(&[Destructive]).opaque(Cause::BuildTool).lenient(),
+    command(&["clean"])
+        .classes(&[Destructive])
+        .tool("run_build")
+        .opaque(Cause::BuildTool)
+        .lenient()
+        .options(&[opt("o", "output").value().no_tool()]),
     command(&["list", "help", "--info", "sdk"]).classes(&[FileRead]).local().lenient(),
 ];
 

@@ -314,6 +314,19 @@ fn what_a_build_tool_writes_is_said_by_its_opacity() {
             "{text}"
         );
     }
+    // What the next build makes again: with a tool that builds, and only where that runs.
+    let (reads, writes) =
+        (r#""allowed_tools": ["Read", "delete_file"]"#, r#""allowed_tools": ["Read", "Bash", "Write"]"#);
+    for text in ["cargo clean", "cargo clean -p x && cargo build", "dotnet clean", "make clean"] {
+        let there = granted(TESTS, "/work/project", text);
+        assert_eq!(there, (Decision::Allow, WorkspaceRight::ThrowAway), "{text}");
+        assert_eq!(granted(reads, "/work/project", text).0, Decision::Forbidden, "{text}");
+        assert_eq!(granted(writes, "/work/project", text).0, Decision::Allow, "{text}");
+    }
+    for text in ["cargo clean --target-dir src", "dotnet clean -o src", "go clean -modcache", "rm -rf target"]
+    {
+        assert_eq!(granted(TESTS, "/work/project", text).0, Decision::Forbidden, "{text}");
+    }
     // A file that the line names, and a program that the text does show.
     for text in [
         "cmake -B build > log",
