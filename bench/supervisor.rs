@@ -5,7 +5,7 @@
 //! `cargo bench --bench supervisor [-- ROUNDS] [least] [WAY…] [NAME…]`, on a tmpfs where there is one; `least` prints the
 //! shortest times in place of the medians: those of a machine that does nothing else, where it does. `own µs` is the part of
 //! a call's cost that is swbox's own time on a CPU, which other work on the machine moves least. Budgets (`docs/architecture.md`,
-//! "What costs what"): untar 2.5 × and 8 µs of swbox's own for each call that is handed over, make 1.03 ×, programs 1.15 ×, git,
+//! "What costs what"): untar 2.5 × and 8 µs of swbox's own for each call that is handed over, make 1.03 ×, programs 1.12 ×, git,
 //! find and grep 1.05 ×.
 
 use std::ffi::OsString;
