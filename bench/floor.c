@@ -11,7 +11,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -206,7 +205,7 @@ static void landlock(int root) {
     close(rules);
 }
 
-/* Two searches of half the rules each, as long as one way through a tree is short: the kernel walks it for every number. */
+/* As many instructions as swbox has; what is allowed takes a short way through them, as through its tree or a shorter one. */
 static int filter(int own) {
     struct sock_filter program[RULES + 8];
     int count = 0;

@@ -313,19 +313,18 @@ fn committing_adds_and_commits_and_does_not_push() {
     assert_eq!(project.git(&["log", "-1", "--format=%s"]), "Fix the name\n");
 }
 
+/// A state that may do everything in the workspace and its repository.
+const WHOLE: &str = r#"{"id":"w","initial":"work","states":{
+    "work":{"allowed_tools":["Read","Write","Bash","__DESTRUCTIVE__","__GIT_WRITE__"],"on":{"END":"failed"}},
+    "failed":{"type":"final"}}}"#;
+
 /// Its list of steps may have programs run: who brings the list has no right to write what git writes.
 #[test]
 fn a_rebase_with_an_editor_of_the_commands_own_changes_no_repository() {
     let project = Project::new();
     project.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
     let file = project.outside().join("rebase.json");
-    fs::write(
-        &file,
-        r#"{"id":"w","initial":"work","states":{
-            "work":{"allowed_tools":["Read","Write","Bash","__DESTRUCTIVE__","__GIT_WRITE__"],"on":{"END":"failed"}},
-            "failed":{"type":"final"}}}"#,
-    )
-    .unwrap();
+    fs::write(&file, WHOLE).unwrap();
     let before = project.git(&["rev-parse", "HEAD"]);
     let editor = "printf 'exec touch .git/refs/x made\\n' >";
     for line in [
@@ -353,13 +352,7 @@ fn a_rebase_with_an_editor_of_the_commands_own_changes_no_repository() {
 fn what_changes_files_beside_git_changes_no_git_directory() {
     let project = Project::new();
     let file = project.outside().join("mixed.json");
-    fs::write(
-        &file,
-        r#"{"id":"w","initial":"work","states":{
-            "work":{"allowed_tools":["Read","Write","Bash","__DESTRUCTIVE__","__GIT_WRITE__"],"on":{"END":"failed"}},
-            "failed":{"type":"final"}}}"#,
-    )
-    .unwrap();
+    fs::write(&file, WHOLE).unwrap();
     fs::write(project.path().join("new"), "x").unwrap();
     std::os::unix::fs::symlink(".git", project.path().join("link")).unwrap();
     let run = |line: &str| project.swbox(&["exec", "--workflow", file.to_str().unwrap(), "-c", line]);

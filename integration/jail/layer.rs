@@ -58,6 +58,15 @@ fn parallel() -> Verdict {
     Verdict::Passed
 }
 
+/// What a script says that makes mounts of its own, in a name space of its own.
+fn with_mounts(script: &str) -> Result<String, Verdict> {
+    let output = Command::new("unshare").args(["-Urm", "sh", "-c", script]).output();
+    let output = output.map_err(|_| Verdict::Skipped("no unshare(1)".to_owned()))?;
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    if text.contains("unshare:") || text.contains("mount:") { Err(Verdict::Skipped(text)) } else { Ok(text) }
+}
+
 fn mount_below() -> Verdict {
     let place = Place::new();
     std::fs::create_dir(place.path("w/modules")).unwrap();
@@ -66,13 +75,10 @@ fn mount_below() -> Verdict {
         "mount -t tmpfs x {}/modules && {jail} sh -c 'echo x > new; echo rc=$?'",
         place.workspace().display()
     );
-    let output = Command::new("unshare").args(["-Urm", "sh", "-c", &script]).output();
-    let Ok(output) = output else { return Verdict::Skipped("no unshare(1)".to_owned()) };
-    let text =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    if text.contains("unshare:") || text.contains("mount:") {
-        return Verdict::Skipped(text);
-    }
+    let text = match with_mounts(&script) {
+        Ok(text) => text,
+        Err(skipped) => return skipped,
+    };
     check!(text.contains("Read-only file system"), "{text}");
     Verdict::Passed
 }
@@ -88,13 +94,10 @@ fn noexec() -> Verdict {
              {jail} sh -c './tool; cp tool other; ./other; echo > new && echo wrote'",
             work.display()
         );
-        let output = Command::new("unshare").args(["-Urm", "sh", "-c", &script]).output();
-        let Ok(output) = output else { return Verdict::Skipped("no unshare(1)".to_owned()) };
-        let text =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        if text.contains("unshare:") || text.contains("mount:") {
-            return Verdict::Skipped(text);
-        }
+        let text = match with_mounts(&script) {
+            Ok(text) => text,
+            Err(skipped) => return skipped,
+        };
         check!(text.contains("wrote"), "{options}: {text}");
         check!(text.matches("ran\n").count() == if runs { 2 } else { 0 }, "{options}: {text}");
     }

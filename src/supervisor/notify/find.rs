@@ -120,7 +120,7 @@ impl Finder {
     }
 
     /// Whoever comes again has done what it was answered before; so has whoever is gone.
-    pub(super) fn comes(&mut self, thread: i32) {
+    fn comes(&mut self, thread: i32) {
         if self.moving.is_empty() {
             return;
         }
@@ -140,8 +140,10 @@ impl Finder {
         self.runs.clear();
     }
 
-    /// Whether a program of this name was found to run, and nothing has happened since after which it may not.
-    pub(super) fn is_run(&self, name: &Name) -> bool {
+    /// Whether a program of this name, which `thread` is about to run, was found to run, and nothing has happened since after
+    /// which it may not.
+    pub(super) fn is_run(&mut self, thread: i32, name: &Name) -> bool {
+        self.comes(thread);
         self.runs.contains(&name.text)
     }
 

@@ -101,8 +101,7 @@ impl Watcher<'_> {
             }
             Wish::Execute(name) => {
                 self.executes(call);
-                self.finder.comes(thread);
-                if self.finder.is_run(name) {
+                if self.finder.is_run(thread, name) {
                     return;
                 }
                 let Some(spot) = self.spot(call, &wish, name) else { return };
