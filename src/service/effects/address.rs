@@ -63,12 +63,12 @@ pub(super) fn is_own(address: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attribute::tests::{place, with_ground};
-    use super::super::attribute::{Refused, attribute};
+    use super::super::attribute::attribute;
+    use super::super::attribute::tests::{connecting, with_ground};
     use super::*;
     use crate::classify::Environment;
     use crate::policy::Rights;
-    use crate::supervisor::{Act, Cause};
+    use crate::supervisor::Cause;
 
     #[test]
     fn a_question_about_the_own_loopback_asks_for_no_right() {
@@ -81,17 +81,8 @@ mod tests {
             ("planning", &["::1"], true, Right::Loopback, false),
         ] {
             with_ground(state, line, &here, |ground| {
-                let target = Target::Address("10.0.0.2:53".into());
-                let denial = Denial {
-                    act: Act::Connect,
-                    target,
-                    cause: Cause::Network,
-                    errno: libc::ENETUNREACH,
-                    inferred: false,
-                };
-                let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-                let program = "python3".to_owned();
-                let denied = attribute(ground, Refused { denial, count: 1, program, hosts, ended_well });
+                let refused = connecting("10.0.0.2:53", Cause::Network, libc::ENETUNREACH, hosts, ended_well);
+                let denied = attribute(ground, refused);
                 assert_eq!((denied.right, denied.incidental), (right, incidental), "{state} {ended_well}");
                 assert!(!denied.hosts.contains(&"::1".to_owned()) || state == "planning");
             });
@@ -107,16 +98,7 @@ mod tests {
                     network: NetworkRight::Hosts(vec!["listed.example".into()]),
                     ..ground.rights.clone()
                 };
-                let denial = Denial {
-                    act: Act::Connect,
-                    target: place(address),
-                    cause: Cause::Network,
-                    errno: libc::ENETUNREACH,
-                    inferred: false,
-                };
-                let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-                let refused =
-                    Refused { denial, count: 1, program: "python3".into(), hosts, ended_well: false };
+                let refused = connecting(address, Cause::Network, libc::ENETUNREACH, hosts, false);
                 let denied = attribute(&Ground { rights: &rights, ..*ground }, refused);
                 assert!(
                     matches!(&denied.grant, Grant::Nothing { why } if why.contains("HTTP_PROXY")),

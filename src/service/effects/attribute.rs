@@ -253,7 +253,7 @@ pub(super) mod tests {
     use crate::workflow::load;
 
     /// A path, or an address.
-    pub(in super::super) fn place(text: &str) -> Target {
+    fn place(text: &str) -> Target {
         if text.starts_with('/') { Target::Path(text.into()) } else { Target::Address(text.into()) }
     }
 
@@ -386,6 +386,20 @@ pub(super) mod tests {
         assert_eq!(grant, line("credentials.\"npm:x\"", "grant = true"));
     }
 
+    /// A connection of Python's that was refused.
+    pub(in super::super) fn connecting(
+        address: &str,
+        cause: Cause,
+        errno: i32,
+        hosts: &[&str],
+        ended_well: bool,
+    ) -> Refused {
+        let target = Target::Address(address.into());
+        let denial = Denial { act: Act::Connect, target, cause, errno, inferred: false };
+        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        Refused { denial, count: 1, program: "python3".to_owned(), hosts, ended_well }
+    }
+
     #[test]
     fn a_socket_that_a_library_only_tries_is_incidental() {
         let python = Environment { cwd: "/w".into(), home: "/home/u".into(), ..Environment::default() };
@@ -395,17 +409,8 @@ pub(super) mod tests {
             ("curl https://example.org/x", &["example.org"], true, false),
         ] {
             with_ground("testing", line, &python, |ground| {
-                let target = Target::Address("ipv6".into());
-                let denial = Denial {
-                    act: Act::Connect,
-                    target,
-                    cause: Cause::Narrowed,
-                    errno: libc::EACCES,
-                    inferred: false,
-                };
-                let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-                let program = "python3".to_owned();
-                let denied = attribute(ground, Refused { denial, count: 1, program, hosts, ended_well });
+                let refused = connecting("ipv6", Cause::Narrowed, libc::EACCES, hosts, ended_well);
+                let denied = attribute(ground, refused);
                 assert_eq!(denied.incidental, incidental, "{line} {ended_well}");
             });
         }
